@@ -1,7 +1,7 @@
-//! The cost of a turn of an agent's loop beside its model and its tools, against the same loop by hand.
+//! The cost of a turn beside its model and tools, against the loop by hand.
 //!
-//! A run has two turns: the model calls the tools, all at once, and then answers. A scripted model answers at once,
-//! and the tool adds two numbers, so the measured part is the loop between them.
+//! In a run, the model calls all tools at once, and then answers. Model and tool answer at once, so the loop
+//! is measured.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
@@ -46,7 +46,6 @@ fn run_streaming(bencher: Bencher<'_, '_>, calls: usize) {
         .bench_local(|| assert_eq!(runtime.block_on(agent.run("Add.").into_future()).unwrap().text, "Done."));
 }
 
-/// With a listener for every event.
 #[divan::bench(args = CALLS)]
 fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
     let agent = agent(calls, true);
@@ -57,7 +56,7 @@ fn run_watched(bencher: Bencher<'_, '_>, calls: usize) {
     });
 }
 
-/// Two turns in a conversation with this many messages.
+/// Two turns in a conversation of this length.
 #[divan::bench(args = [10, 10_000])]
 fn run_with_history(bencher: Bencher<'_, '_>, messages: usize) {
     let agent = agent(1, false);

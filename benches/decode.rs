@@ -1,4 +1,4 @@
-//! Decoding arguments: slots against a derived struct, directly and through a `serde_json::Value`.
+//! Decoding: slots against a derived struct, directly and through `serde_json::Value`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
@@ -19,20 +19,20 @@ fn main() {
     divan::main();
 }
 
-/// The work of a `#[tool]` function before its body. The tools do nothing with the arguments.
+/// The work of a `#[tool]` function before its body, with unused arguments.
 fn slots(bencher: Bencher<'_, '_>, tool: &FunctionTool, call: Call) {
     let context = ToolContext::new(tool.definition().name.clone());
     assert!(matches!(tool.call(call.arguments, &context).try_ready(), Ok(Ok(_))));
     bencher.bench_local(|| tool.call(black_box(call.arguments), &context));
 }
 
-/// The struct that a programmer writes for one tool.
+/// The struct that a programmer writes.
 fn derived<T: DeserializeOwned>(bencher: Bencher<'_, '_>, call: Call) {
     assert!(serde_json::from_str::<T>(call.arguments).is_ok());
     bencher.bench_local(|| drop(black_box(serde_json::from_str::<T>(black_box(call.arguments)))));
 }
 
-/// The same struct, but the text becomes a `Value` first.
+/// The same struct, from a `Value`.
 fn through_value<T: DeserializeOwned>(bencher: Bencher<'_, '_>, call: Call) {
     let decode = |text| serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<T>);
     assert!(decode(call.arguments).is_ok());

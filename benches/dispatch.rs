@@ -1,4 +1,4 @@
-//! Calls by name, many at once, look-up and listing, against the same by hand.
+//! Calls by name, many at once, look-up and listing, and the same by hand.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
@@ -73,7 +73,7 @@ one_call!(a_add, A);
 one_call!(b_search_web, B);
 one_call!(c_create_order, C);
 
-/// The cost of one call through middleware that does nothing, and of its scheduling.
+/// The cost of idle middleware, and of scheduling.
 #[divan::bench_group]
 mod on_the_way {
     use super::*;
@@ -139,7 +139,6 @@ mod on_the_way {
         });
     }
 
-    /// Of a tool that is not kept.
     #[cfg(feature = "cache")]
     #[divan::bench]
     fn cache_of_others(bencher: Bencher<'_, '_>) {
@@ -175,7 +174,7 @@ mod on_the_way {
     }
 }
 
-/// A hundred thousand calls that do next to nothing, on two worker threads.
+/// A hundred thousand trivial calls, on two worker threads.
 #[divan::bench_group(sample_count = 10, sample_size = 1)]
 mod hundred_thousand_in_batches {
     use super::*;
@@ -204,14 +203,13 @@ mod hundred_thousand_in_batches {
         dispatch_all(bencher, batch, |dispatcher| dispatcher);
     }
 
-    /// With a listener that does nothing.
     #[divan::bench(args = [1, 10, 1_000])]
     fn with_listener(bencher: Bencher<'_, '_>, batch: usize) {
         dispatch_all(bencher, batch, |dispatcher| dispatcher.with_listener(|_| ()));
     }
 }
 
-/// Ten thousand tools that wait for ten milliseconds, on two worker threads.
+/// Ten thousand tools waiting ten milliseconds, on two worker threads.
 #[divan::bench_group(sample_count = 30, sample_size = 1)]
 mod ten_thousand_at_once {
     use super::*;
@@ -295,7 +293,7 @@ mod definitions {
         bencher.bench_local(|| registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned());
     }
 
-    /// As part of a request that `serde_json` writes.
+    /// In a request that `serde_json` writes.
     #[divan::bench(args = COUNTS)]
     fn cached_to_request(bencher: Bencher<'_, '_>, count: usize) {
         let registry = registry_of(count);

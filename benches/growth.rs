@@ -1,8 +1,8 @@
-//! Does each kind of work at two sizes, for `callgrind.sh --growth` to count: four times the input may cost at most 4.5
-//! times as many instructions.
+//! Does each kind of work at two sizes, for `callgrind.sh --growth`: four times the input may cost at most
+//! 4.5 times the instructions.
 //!
-//! Documents, agents and streamed messages are those of the tests of their crates. Arguments select the cases whose names
-//! start with one of them.
+//! Documents, agents and streams are those of the crates' tests. Arguments select cases by the starts of
+//! names.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,23 +58,22 @@ fn main() {
     }
 }
 
-/// How many times as many instructions four times the input may cost.
+/// The maximum factor of instructions for four times the input.
 const MOST: f64 = 4.5;
 
-/// A kind of work.
 struct Case {
     name: String,
-    /// The smaller of the two sizes.
+    /// The smaller size.
     size: usize,
-    /// How many times as many instructions four times the size may cost.
+    /// The maximum factor of instructions for four times the size.
     most: f64,
     prepare: Box<dyn Fn(usize) -> Work>,
 }
 
-/// What is counted. Its input was made before.
+/// The counted work on prepared input.
 type Work = Box<dyn FnOnce()>;
 
-/// Makes a case. `prepare` makes the input of a size, and returns the work on it.
+/// Makes a case, with `prepare` for the input.
 fn case<W: FnOnce() + 'static>(
     name: impl Display,
     size: usize,
@@ -85,13 +84,13 @@ fn case<W: FnOnce() + 'static>(
 }
 
 impl Case {
-    /// Sets another limit. Each use says why.
+    /// Sets another limit, for a reason.
     fn at_most(mut self, most: f64) -> Self {
         self.most = most;
         self
     }
 
-    /// Does the work once, so that what is made at the first use exists, and then counted at both sizes.
+    /// Works once, to make what the first use needs, and then counted at both sizes.
     fn run(&self) {
         (self.prepare)(self.size)();
         for size in [self.size, 4 * self.size] {
@@ -102,21 +101,21 @@ impl Case {
     }
 }
 
-/// `callgrind.sh` counts what runs inside of this function.
+/// `callgrind.sh` counts what runs inside.
 #[inline(never)]
 fn counted_work(work: Work) {
     work();
-    // So that the call above is no jump, which would not return to this function.
+    // Else the call above is a jump, which does not return here.
     black_box(());
 }
 
-/// `callgrind.sh` ends a count when this function is called.
+/// A call ends `callgrind.sh`'s count.
 #[inline(never)]
 fn end_of_count() {
     black_box(());
 }
 
-/// Runs a future on a runtime that was made before.
+/// Runs a future on a prepared runtime.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: LazyLock<Runtime> =
         LazyLock::new(|| tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap());

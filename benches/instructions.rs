@@ -1,6 +1,6 @@
-//! Repeats one named case, for `callgrind.sh` to count its cost. Without arguments, checks the results.
+//! Repeats a named case for `callgrind.sh`, or checks the results without arguments.
 //!
-//! `targets.txt` names the floor of each case, and how much it may cost.
+//! `targets.txt` has the floor and limit of each case.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,9 +31,7 @@ fn main() {
 
 struct Case {
     name: &'static str,
-    /// Repeats the case this many times.
     run: fn(usize),
-    /// The usual number of repetitions.
     count: usize,
 }
 
@@ -42,7 +40,7 @@ const fn case(name: &'static str, run: fn(usize)) -> Case {
 }
 
 impl Case {
-    /// Sets the number of repetitions, for a case that takes long.
+    /// Sets the repetitions of a long case.
     const fn times(mut self, count: usize) -> Self {
         self.count = count;
         self
@@ -126,7 +124,6 @@ fn registry(count: usize, tool: &str, arguments: &str) {
     repeat(count, || support::call(&registry, tool, arguments));
 }
 
-/// A list of a thousand structs.
 fn items_by_hand(count: usize) {
     let (map, arguments) = (by_hand::map(), support::items(1_000));
     repeat(count, || support::finish(by_hand::by_map(&map, black_box("count_items"), black_box(&arguments))));
@@ -136,7 +133,7 @@ fn items(count: usize) {
     registry(count, "count_items", &support::items(1_000));
 }
 
-/// The case `add/registry` with a twentieth more instructions: a check that does not find it is worth nothing.
+/// The case `add/registry` with a twentieth more instructions, which a check has to find.
 fn planted(count: usize) {
     let registry = support::registry();
     repeat(count, || {
@@ -150,7 +147,7 @@ fn planted(count: usize) {
 /// A turn takes about four instructions, and a call of `add` 1,547.
 const PLANTED_TURNS: u32 = 19;
 
-/// From a [`ToolCall`], as a dispatcher gets it; making the call is counted in both.
+/// From a [`ToolCall`], whose making is counted too.
 fn registry_of_call(count: usize, call: Call) {
     let registry = support::registry();
     repeat(count, || {
@@ -164,20 +161,17 @@ fn dispatcher(count: usize, call: Call) {
     repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
 }
 
-/// With a listener that does nothing.
 fn dispatcher_heard(count: usize, call: Call) {
     let dispatcher = Dispatcher::new(support::registry()).unwrap().with_listener(|_| ());
     repeat(count, || support::dispatch(&dispatcher, call.to_call(call.tool)));
 }
 
-/// A tool among this many.
 fn look_up(count: usize, tools: usize) {
     let registry = registry_of(tools);
     let name = format!("add_{}", tools / 2);
     repeat(count, || registry.get(black_box(&name)).is_some());
 }
 
-/// The texts of this many definitions, joined by hand.
 fn list_joined(count: usize, tools: usize) {
     let registry = registry_of(tools);
     let definitions = registry.definitions(ApiFormat::OpenAiChat);
@@ -194,19 +188,18 @@ fn list_joined(count: usize, tools: usize) {
     });
 }
 
-/// The definitions of this many tools as text.
 fn list(count: usize, tools: usize) {
     let registry = registry_of(tools);
     repeat(count, || registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned());
 }
 
-/// The same, as part of a request that `serde_json` writes.
+/// The same, in a request that `serde_json` writes.
 fn list_in_request(count: usize, tools: usize) {
     let registry = registry_of(tools);
     repeat(count, || serde_json::to_vec(&registry.definitions(ApiFormat::OpenAiChat)));
 }
 
-/// The definitions of this many new tools, A, B and C in turn: from the generated functions to the text for one API.
+/// New tools, A, B and C in turn, from generated functions to the text for one API.
 fn define(tools: usize) -> usize {
     let functions = [tools::add::tool, tools::search_web::tool, tools::create_order::tool];
     let tools = functions.into_iter().cycle().take(tools).enumerate();
@@ -214,8 +207,7 @@ fn define(tools: usize) -> usize {
     ToolRegistry::from_tools(tools).unwrap().definitions(ApiFormat::OpenAiChat).as_json().len()
 }
 
-/// This many tasks that wait for ten milliseconds, spawned and joined by hand, with this timeout. The calls of [`batch`]
-/// are made too.
+/// Tasks of ten milliseconds, joined by hand, with the calls of [`batch`].
 fn spawn_and_join(count: usize, calls: u32, timeout: Option<Duration>) {
     let runtime = agents::runtime();
     repeat(count, || {
@@ -229,7 +221,7 @@ fn spawn_and_join(count: usize, calls: u32, timeout: Option<Duration>) {
     });
 }
 
-/// A batch of this many calls of a tool that waits for ten milliseconds, with this timeout.
+/// A batch of calls of ten milliseconds.
 fn batch(count: usize, calls: u32, timeout: Option<Duration>) {
     let runtime = agents::runtime();
     let mut dispatcher = Dispatcher::new(support::registry()).unwrap();
@@ -239,7 +231,7 @@ fn batch(count: usize, calls: u32, timeout: Option<Duration>) {
     repeat(count, || runtime.block_on(dispatcher.dispatch(support::waiting_calls(calls))));
 }
 
-/// The loop of an agent by hand: two turns, and this many calls in the first.
+/// An agent's loop by hand, with two turns and the calls in the first.
 fn agent_by_hand(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let model = agents::Script::new(calls);
@@ -247,21 +239,21 @@ fn agent_by_hand(count: usize, calls: usize) {
     repeat(count, || assert_eq!(runtime.block_on(agents::by_hand(&model, &tools)), "Done."));
 }
 
-/// A run of an agent: two turns, and this many calls in the first.
+/// An agent with two turns and the calls in the first.
 fn agent_run(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, false);
     repeat(count, || assert_eq!(runtime.block_on(agent.run("Add.").into_future()).unwrap().text, "Done."));
 }
 
-/// The same in a new conversation of a store in memory: each step is saved before the next one begins.
+/// The same in a new conversation in memory, saved at each step.
 fn agent_saved(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, false);
     repeat(count, || assert_eq!(runtime.block_on(agents::saved(&agent)), "Done."));
 }
 
-/// The same as [`agent_run`], streamed, with a listener for the events.
+/// The same as [`agent_run`], streamed to a listener.
 fn agent_heard(count: usize, calls: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(calls, true);
@@ -270,7 +262,7 @@ fn agent_heard(count: usize, calls: usize) {
     });
 }
 
-/// A run of two turns and one call in a conversation with this many messages.
+/// Two turns and one call in a conversation of this length.
 fn agent_history(count: usize, messages: usize) {
     let runtime = agents::runtime();
     let agent = agents::agent(1, false);
@@ -279,6 +271,6 @@ fn agent_history(count: usize, messages: usize) {
         let output = runtime.block_on(agent.run("Add.").on(&mut conversation).into_future());
         assert_eq!(output.unwrap().text, "Done.");
     });
-    // The end of the whole history is no part of a run.
+    // Dropping the history is no part of a run.
     std::mem::forget(conversation);
 }

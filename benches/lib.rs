@@ -1,1 +1,1 @@
-//! The benchmarks are in the files beside this one; the first line of each names its measurement.
+//! The benchmarks are in the files beside this one, each explained in its first line.

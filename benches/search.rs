@@ -1,4 +1,4 @@
-//! Searching among deferred tools: the first search, one after a change, and the cost of registering.
+//! Search among deferred tools: the first, after a change, and the cost of registering.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails should stop")]
 
@@ -34,7 +34,7 @@ impl Tool for Listed {
     }
 }
 
-/// A tool with the words that its number spells.
+/// A tool with its number's words.
 fn tool(number: usize) -> Listed {
     let word = |place: u32| WORDS[number / 16_usize.pow(place) % 16];
     let [a, b, c] = [0, 1, 2].map(word);
@@ -88,7 +88,7 @@ fn search(bencher: Bencher<'_, '_>, count: usize) {
     bencher.bench_local(|| registry.search(black_box("price of a flight to this city"), 5).len());
 }
 
-/// The definitions of the two tools, which list others.
+/// The two tools, which list others.
 #[divan::bench(args = COUNTS, sample_count = 10, sample_size = 1)]
 fn descriptions(bencher: Bencher<'_, '_>, count: usize) {
     bencher

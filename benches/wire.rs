@@ -1,6 +1,6 @@
-//! Definitions and calls in every format, against the same JSON written by hand.
+//! Definitions and calls in every format, against the same JSON by hand.
 //!
-//! The floor of a definition is `json!` and its text, without a look at the schema.
+//! A definition's floor is `json!` and its text, without a look at the schema.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails should stop")]
 
@@ -25,7 +25,6 @@ fn main() {
 
 const FORMATS: &[ApiFormat] = ApiFormat::ALL;
 
-/// Ten nested fields.
 fn definition() -> ToolDefinition {
     tools::create_order::tool().definition().clone()
 }
@@ -46,7 +45,7 @@ fn by_hand(definition: &ToolDefinition, format: ApiFormat) -> Value {
     }
 }
 
-/// The definitions of a thousand tools as the `tools` of a request.
+/// A thousand tools as the `tools` of a request.
 #[divan::bench_group(sample_size = 1)]
 mod a_thousand_definitions {
     use super::*;
@@ -85,7 +84,7 @@ mod a_thousand_definitions {
     }
 }
 
-/// Conversions of one tool with ten nested fields; divan prints how many a second.
+/// Conversions of one tool with ten nested fields, as many a second as divan prints.
 mod one_definition {
     use super::*;
 
@@ -128,7 +127,6 @@ mod one_definition {
     }
 }
 
-/// A response with ten calls.
 mod ten_calls {
     use super::*;
 
@@ -144,7 +142,7 @@ mod ten_calls {
             .counter(ItemsCount::new(10_u32))
             .bench_local(|| format.parse_calls(black_box(&payload)).unwrap());
     }
-    /// The same calls as a stream, their arguments in pieces of four characters.
+    /// The calls as a stream, with arguments in pieces of four characters.
     #[divan::bench(args = FORMATS.iter().copied())]
     fn streamed(bencher: Bencher<'_, '_>, format: ApiFormat) {
         let events: Vec<Value> = (0..10).flat_map(|index| events(format, index)).collect();
@@ -157,7 +155,6 @@ mod ten_calls {
         });
     }
 
-    /// The events of one call.
     fn events(format: ApiFormat, index: usize) -> Vec<Value> {
         let text = support::C.arguments;
         let chars: Vec<char> = text.chars().collect();

@@ -1,6 +1,6 @@
 //! Permissions: rules allow or deny calls, and a human approves the rest.
 //!
-//! Run with `cargo run --example approval`.
+//! Run `cargo run --example approval`.
 
 #![allow(clippy::print_stdout)]
 
@@ -22,7 +22,7 @@ fn delete(path: String) -> String {
     format!("{path} is gone")
 }
 
-/// Decides on the request; a desktop program would show a dialogue and wait.
+/// Decides, where a desktop program would show a dialogue.
 async fn ask_the_user(question: ApprovalRequest) -> Approval {
     println!("? {} with {}: {}", question.request.definition().name, question.arguments, question.reason);
     match question.arguments["path"].as_str() {

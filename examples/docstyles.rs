@@ -1,5 +1,5 @@
-//! One tool, documented in five styles: the model sees the same definition.
-//! Run with `cargo run --example docstyles`.
+//! One tool in five styles of documentation, with the same definition for the model. Run `cargo run --example
+//! docstyles`.
 #![allow(clippy::print_stdout, unused_variables)]
 use toolkit_ai::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Tools known only at run time: their schemas come from text, as from a server or a file.
 //!
-//! Run with `cargo run --example dynamic --features jsonschema`. It needs no network and no key.
+//! Run `cargo run --example dynamic --features jsonschema`, without network or key.
 
 #![allow(clippy::print_stdout)]
 

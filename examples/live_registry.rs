@@ -1,6 +1,6 @@
 //! A live registry: tools are added, enabled and disabled while calls run.
 //!
-//! Run with `cargo run --example live_registry`.
+//! Run `cargo run --example live_registry`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,6 +1,6 @@
 //! Middleware: a timing closure, callbacks, retries, and deduplication.
 //!
-//! Run with `cargo run --example middleware`.
+//! Run `cargo run --example middleware`.
 
 #![allow(clippy::print_stdout)]
 

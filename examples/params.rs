@@ -1,6 +1,6 @@
 //! Parameters of your own types: nested, with constraints, and the error for a wrong call.
 //!
-//! Run with `cargo run --example params`.
+//! Run `cargo run --example params`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,6 +1,6 @@
 //! Tools with progress reports, session state, and hand-over to another agent.
 //!
-//! Run with `cargo run --example progress`.
+//! Run `cargo run --example progress`.
 
 #![allow(clippy::print_stdout)]
 

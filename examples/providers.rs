@@ -1,6 +1,6 @@
-//! One registry, eight APIs: the request, the response and the answer of each.
+//! One registry, eight APIs: request, response and answer of each.
 //!
-//! Run with `cargo run --example providers`.
+//! Run `cargo run --example providers`.
 
 #![allow(clippy::print_stdout)]
 
@@ -18,7 +18,7 @@ async fn get_weather(city: String, #[param(range = 1..=7)] days: Option<u8>) -> 
     format!("{city}: clear, 21 °C for {} days", days.unwrap_or(1))
 }
 
-/// Returns the response of each provider. Names with dots have the provider's spelling.
+/// Returns each provider's response, with its spelling of names with dots.
 fn response(format: ApiFormat) -> Value {
     let arguments = json!({"city": "Beijing", "days": 3});
     let text = arguments.to_string();
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // A streamed call runs while the model still writes.
+    // A streamed call runs while the model writes.
     let mut stream = ApiFormat::Anthropic.accumulator();
     let body = r#"data: {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_2", "name": "weather_get", "input": {}}}
 

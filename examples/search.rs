@@ -1,6 +1,6 @@
 //! Tool search: the model sees few tools and searches for the others.
 //!
-//! Run with `cargo run --example search`.
+//! Run `cargo run --example search`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
-//! A million calls, many of them faulty, through one dispatcher: each gets a result, and memory does not grow.
+//! A million calls, many faulty, through one dispatcher: each gets a result, and memory does not grow.
 //!
-//! `cargo run --release --example soak [CALLS]`; without a number, a debug build makes fewer calls. The exit status is
-//! 1 if a call has no result or no last event, or memory grew after the first tenth.
+//! Run `cargo run --release --example soak [CALLS]`; a debug build makes fewer by default. The exit status is
+//! 1 if a result or last event is missing, or memory grew after the first tenth.
 
 #![allow(clippy::panic, clippy::print_stdout, reason = "the tools panic on purpose")]
 
@@ -13,10 +13,9 @@ use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter, ToolEvent, ToolEve
 use toolkit_ai::middleware::Retry;
 use toolkit_ai::prelude::*;
 
-/// The number of concurrently dispatching tasks.
 const TASKS: u64 = 16;
 
-/// The tolerated growth of memory: in total, and per call.
+/// The tolerated growth of memory, in total and per call.
 const TOLERATED_BYTES: (u64, u64) = (1_536 << 10, 4);
 
 #[tool]
@@ -71,7 +70,7 @@ fn mixed(n: u64) -> u64 {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
-/// Returns call number `n` of the run. One in four is not a plain success.
+/// Returns a call, of which one in four is no plain success.
 fn call(n: u64) -> ToolCall {
     let (tool, arguments) = match mixed(n) % 128 {
         0..2 => ("ad", r#"{"a": 1, "b": 2}"#),
@@ -92,8 +91,7 @@ fn call(n: u64) -> ToolCall {
     ToolCall::new(format!("call_{n}"), tool, arguments)
 }
 
-/// Dispatches calls in batches of all sizes, cancels or drops some, and returns the number of calls without a
-/// result.
+/// Dispatches batches of all sizes, some cancelled or dropped, and returns the number of missing results.
 async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
     let mut next = calls.start;
     let mut unanswered = 0;
@@ -110,7 +108,7 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
                 batch.finish().await.len()
             }
             1 => {
-                // The batch is dropped; the last event still comes.
+                // The last event of a dropped batch still comes.
                 drop(tokio::time::timeout(Duration::from_millis(1), dispatcher.dispatch(batch)).await);
                 usize::try_from(size).unwrap_or_default()
             }
@@ -130,7 +128,7 @@ async fn dispatch(dispatcher: Dispatcher, calls: std::ops::Range<u64>) -> u64 {
     unanswered
 }
 
-/// Counts of emitted events: open calls, and ended ones by status.
+/// Open calls, and ended ones by status.
 #[derive(Debug, Default, Clone)]
 struct Tally(Arc<Mutex<(u64, BTreeMap<CallStatus, u64>)>>);
 
@@ -144,14 +142,13 @@ impl Tally {
         }
     }
 
-    /// Returns the number of open calls, and of ended ones by status.
     fn so_far(&self) -> (u64, BTreeMap<CallStatus, u64>) {
         let (called, ended) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (called - ended.values().sum::<u64>(), ended)
     }
 }
 
-/// Returns the resident memory of this process; `None` if the system does not report it.
+/// Returns this process's resident memory, if the system reports it.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())

@@ -1,6 +1,6 @@
 //! State for tools: found by type, never seen by the model.
 //!
-//! Run with `cargo run --example state`.
+//! Run `cargo run --example state`.
 
 #![allow(clippy::print_stdout)]
 
@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use toolkit_ai::prelude::*;
 
-/// Only read, so it needs no lock.
+/// It is only read, without a lock.
 struct Prices(BTreeMap<&'static str, u32>);
 
-/// Changed by calls that run at the same time, so it has a lock, and no order of its own.
+/// Simultaneous calls change it, so it has a lock, and no order.
 type Basket = Mutex<BTreeSet<String>>;
 
 /// Put something into the basket.

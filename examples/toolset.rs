@@ -1,6 +1,6 @@
 //! Methods as tools: two values of one type, each in its own namespace.
 //!
-//! Run with `cargo run --example toolset`.
+//! Run `cargo run --example toolset`.
 
 #![allow(clippy::print_stdout)]
 

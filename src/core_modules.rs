@@ -2,23 +2,22 @@
 
 pub use toolkit_core::{redaction, search};
 
-/// Tool calls of the model, and what a provider adds to them. [`ToolCall`](crate::ToolCall) and its parts are at the root.
+/// What a provider adds to a [`ToolCall`](crate::ToolCall).
 pub mod call {
     pub use toolkit_core::call::ProviderExtras;
 }
 
 /// Marker traits for the JSON form of a type: number, string, array or object.
 ///
-/// Generated code uses them as bounds, so that the compiler refuses, for instance, a `range` on a string parameter. Implement
-/// the matching trait for your own type if its JSON form is a number or a string.
+/// As bounds in generated code, they make the compiler refuse, for instance, a `range` on a string parameter.
+/// Implement the matching trait for your own type if its JSON form is a number or a string.
 pub mod constraints {
     pub use toolkit_core::constraints::{
         Countable, Items, Number, Text, has_items, is_countable, is_number, is_parameter, is_text,
     };
 }
 
-/// The context of a call: state, session, progress, cancellation. [`ToolContext`](crate::ToolContext), [`State`](crate::State) and
-/// [`Session`](crate::Session) are at the root.
+/// The context of a call, beside [`ToolContext`](crate::ToolContext): session, progress, cancellation.
 pub mod context {
     pub use toolkit_core::context::{
         ActionsHandle, Progress, RunControl, SessionDelta, SessionHandle, SessionMap, StateNeed, ToolActions,
@@ -26,8 +25,7 @@ pub mod context {
     };
 }
 
-/// The parts of a tool's definition, and what generated code is made of: errors of the compiler name it.
-/// [`Tool`](crate::Tool) and the kinds of tools are at the root.
+/// The parts of a [`Tool`](crate::Tool)'s definition, and of generated code: errors of the compiler name it.
 pub mod definition {
     pub use toolkit_core::definition::{
         BlockTools, CallFn, Function, Invocation, MoreTools, ProvidedTool, TextFormat, ToolCell, ToolIcon,
@@ -35,7 +33,7 @@ pub mod definition {
     };
 }
 
-/// The parts of errors. [`ToolError`](crate::ToolError) and [`BuildError`](crate::BuildError) are at the root.
+/// The parts of [`ToolError`](crate::ToolError) and [`BuildError`](crate::BuildError).
 pub mod error {
     pub use toolkit_core::error::{BuildProblem, Location, Pending, ToolFault};
 }
@@ -50,7 +48,7 @@ pub mod events {
     };
 }
 
-/// Tool formats: rendering of tool definitions for a provider or a protocol.
+/// Tool formats: tool definitions rendered for a provider or a protocol.
 pub mod format {
     pub use toolkit_core::format::{Publication, ToolFormat};
 }
@@ -67,8 +65,8 @@ pub mod middleware {
     };
 }
 
-/// Tool names: legal characters, namespaces, normalisation, and spellings for providers. [`ToolName`](crate::ToolName) is at
-/// the root.
+/// What a [`ToolName`](crate::ToolName) may be: legal characters, namespaces, normalisation, and spellings
+/// for providers.
 pub mod name {
     pub use toolkit_core::name::{
         MAX_NAME_LENGTH, NameError, NameRule, Separator, WireNames, check_name, fnv1a, is_in_namespace,
@@ -76,7 +74,7 @@ pub mod name {
     };
 }
 
-/// The parts of registries. [`ToolRegistry`](crate::ToolRegistry) and its views are at the root.
+/// The parts of a [`ToolRegistry`](crate::ToolRegistry).
 pub mod registry {
     pub use toolkit_core::registry::{
         CheckOutcome, Collision, Discovery, IntoArguments, IntoRegistrySource, NameClash, RegistryChange,
@@ -84,8 +82,7 @@ pub mod registry {
     };
 }
 
-/// The output of tools: truncation, and sinks for full results. [`ToolOutput`](crate::ToolOutput) and
-/// [`Content`](crate::Content) are at the root.
+/// The parts of a [`ToolOutput`](crate::ToolOutput): truncation, and sinks for full results.
 pub mod output {
     pub use crate::directory::DirectorySink;
     pub use toolkit_core::output::{

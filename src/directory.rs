@@ -1,4 +1,4 @@
-//! [`DirectorySink`]: stores the full text of truncated results as files in a directory of limited size.
+//! [`DirectorySink`]: stores truncated results as files in a directory of limited size.
 
 use std::error::Error;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -9,18 +9,16 @@ use tokio::runtime::Handle;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{FullOutput, OutputSink};
 
-/// The prefix of the names of all files created by a sink.
 const PREFIX: &str = "toolkit_";
 
-/// A sink for the full text of truncated results. Each text becomes one file in a directory.
+/// Stores the full text of each truncated result as a file in a directory.
 ///
 /// The directory is created on first use. On Unix, only the program's user can read it, because results may
-/// contain secrets. Before a new file is written, the sink deletes files that are too old. Then it deletes
-/// the oldest files until the new file fits. Files are written on tokio's blocking pool.
+/// contain secrets. Before writing, the sink deletes files that are too old, then the oldest until the new
+/// file fits. Files are written on tokio's blocking pool.
 ///
-/// The directory may contain other files. A sink deletes a file only if a sink wrote it: the file name
-/// contains a checksum of the name and the text. Files changed or renamed since, and copies under other
-/// names, are never deleted.
+/// The directory may contain other files. Only unchanged files of a sink are deleted: their names contain a
+/// checksum of the name and the text.
 ///
 /// ```
 /// use toolkit_ai::ToolOutput;
@@ -50,23 +48,26 @@ impl DirectorySink {
         Self { folder: folder.into(), max_bytes: 100_000_000, max_age: Duration::from_secs(24 * 60 * 60) }
     }
 
-    /// Sets the maximum size of all files together, in bytes. A longer text is not stored.
+    /// Sets the maximum size of all files together, in bytes.
+    ///
+    /// A longer text is not stored.
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sets the maximum age of a file. Older files are deleted before a new file is written.
+    /// Sets the maximum age of a file.
+    ///
+    /// Older files are deleted before the next is written.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Deletes files older than the maximum age, then the oldest remaining files until `wanted` more bytes
-    /// fit.
+    /// Deletes files that are too old, then the oldest until `wanted` more bytes fit.
     fn make_room(&self, wanted: u64) -> io::Result<()> {
         let mut files = Vec::new();
-        // Skip unreadable entries: no sink wrote them, or another sink has deleted them.
+        // Unreadable entries: no sink wrote them, or another sink has deleted them.
         for entry in fs::read_dir(&self.folder)?.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_file() && entry.file_name().to_str().is_some_and(|name| parts(name).is_some()) {
@@ -89,10 +90,11 @@ impl DirectorySink {
         Ok(())
     }
 
-    /// Creates a file with a unique name.
     fn create(&self, full: &FullOutput) -> io::Result<(File, PathBuf)> {
-        let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let tool: String = full.tool.chars().take(128).map(legal).collect();
+        let mut tool = String::new();
+        for c in full.tool.chars().take(128) {
+            tool.push(if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
+        }
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let ending = if full.is_json { "json" } else { "txt" };
         let mut number = 0_u32;
@@ -133,16 +135,16 @@ impl OutputSink for DirectorySink {
     }
 }
 
-/// Splits the name of a sink's file into the stem and the checksum. Returns `None` for other names.
+/// Splits the name of a sink's file into the stem and the checksum.
 fn parts(name: &str) -> Option<(&str, &str)> {
     let (stem, sum) = name.strip_suffix(".json").or_else(|| name.strip_suffix(".txt"))?.rsplit_once('_')?;
     let is_sum = sum.len() == 16 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
     (stem.starts_with(PREFIX) && is_sum).then_some((stem, sum))
 }
 
-/// Returns whether a sink wrote the file with this name and this content.
 fn is_own(path: &Path) -> bool {
-    let Some((stem, sum)) = path.file_name().and_then(|name| parts(name.to_str()?)) else { return false };
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let Some((stem, sum)) = parts(name) else { return false };
     fs::read_to_string(path).is_ok_and(|text| checksum(stem, &text) == sum)
 }
 
@@ -150,7 +152,6 @@ fn checksum(stem: &str, text: &str) -> String {
     format!("{:016x}", fnv1a(text, fnv1a(stem, 0)))
 }
 
-/// Deletes a file. Succeeds if the file does not exist, because another sink may have deleted it.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

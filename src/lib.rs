@@ -24,7 +24,7 @@
 //!
 //! | step | with |
 //! | --- | --- |
-//! | Define tools | [`#[tool]`](macro@tool) on functions, [`#[toolset]`](macro@toolset) on methods, [`ClosureTool`] for closures, `DynamicTool` (feature `jsonschema`) for schemas known at run time, or any type with [`Tool`] |
+//! | Define tools | [`#[tool]`](macro@tool) on functions, [`#[toolset]`](macro@toolset) on methods, [`ClosureTool`] for closures, `DynamicTool` (feature `jsonschema`) for schemas known at run time, or [`Tool`] |
 //! | Collect them | [`ToolRegistry::discover`], or [`ToolRegistry::from_tools`] with [`tools!`]; [`LiveRegistry`] changes at run time |
 //! | Integrate foreign tools | [`ToolProvider`] for the tools of a server; [`AdaptedTool`] and [`RegistryView`] for other names and arguments |
 //! | Publish them | [`ToolRegistry::definitions`] renders the `tools` of a request for an [`ApiFormat`](llm::ApiFormat); [`ToolRegistry::with_tool_search`] lets the model search for deferred tools |
@@ -35,45 +35,44 @@
 //! # Errors
 //!
 //! - [`ToolError`] is for the **model**: the failed result of a call, with advice.
-//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and similar problems, found
-//!   before the program serves calls.
+//! - [`BuildError`] is for the **programmer**: duplicate names, missing state and the like, found before the
+//!   first call.
 //! - [`WireError`](llm::WireError) is for the **program**: a provider's payload that violates its format.
 //!
 //! # Crates
 //!
-//! The modules [`agent`], [`llm`], [`llm_http`], [`mcp`], [`openapi`] and [`schema`] are the crates of these names, such as
-//! `toolkit-agent`. Three crates with dependencies of their own are used beside this one: `toolkit-agent-stores` (saved
-//! conversations in files, SQLite and PostgreSQL), `toolkit-evals` (measured agents) and `toolkit-nats` (tools on many
-//! machines; it needs Rust 1.89).
+//! The modules [`agent`], [`llm`], [`llm_http`], [`mcp`], [`openapi`] and [`schema`] are the crates of these
+//! names, such as `toolkit-agent`. Three more crates are used beside this one: `toolkit-agent-stores` (saved
+//! conversations in files, SQLite and PostgreSQL), `toolkit-evals` (measured agents) and `toolkit-nats`
+//! (tools on many machines; it needs Rust 1.89).
 //!
 //! # Features
 //!
-//! The APIs of OpenAI, Anthropic and Gemini, and `aws-lc-rs`, are on by default. To link only the APIs that a program
-//! speaks, turn off the default features.
+//! The APIs of OpenAI, Anthropic and Gemini, and `aws-lc-rs`, are on by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `api-anthropic` | `ApiFormat::Anthropic`: the Messages API; on by default |
+//! | `api-anthropic` | `ApiFormat::Anthropic`: the Messages API |
 //! | `api-bedrock` | `ApiFormat::Bedrock`: the Converse API of Amazon Bedrock |
 //! | `api-cohere` | `ApiFormat::Cohere`: the Chat API, version 2 |
-//! | `api-gemini` | `ApiFormat::Gemini`: `generateContent`; on by default |
+//! | `api-gemini` | `ApiFormat::Gemini`: `generateContent` |
 //! | `api-gemini-interactions` | `ApiFormat::GeminiInteractions`: Gemini's Interactions API |
 //! | `api-ollama` | `ApiFormat::Ollama`: Ollama's own API |
-//! | `api-openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers; on by default |
-//! | `api-openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API; on by default |
+//! | `api-openai-chat` | `ApiFormat::OpenAiChat`: Chat Completions, of OpenAI and compatible servers |
+//! | `api-openai-responses` | `ApiFormat::OpenAiResponses`: OpenAI's Responses API |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
 //! | `tower` | module `tower`: dispatchers as services, layers as middleware |
 //! | `tracing` | `tracing` spans and measurements of calls, models, agents and MCP, with OpenTelemetry's names |
-//! | `aws-lc-rs` | cryptography of encrypted connections of clients, as `rustls` and `reqwest` have it; on by default |
+//! | `aws-lc-rs` | cryptography of clients' encrypted connections, for `rustls` and `reqwest` |
 //! | `ring` | cryptography of `ring` in place of it, which compiles faster |
-//! | `bytes` | `Bytes` as parameters and results; with this and the next five, the crate's own feature `serde` must be on, too |
-//! | `chrono` | dates and times of the crate `chrono` |
-//! | `jiff` | dates and times of the crate `jiff` |
+//! | `bytes` | `Bytes` as parameters and results; this and the next five need the crate's own feature `serde` |
+//! | `chrono` | dates and times of `chrono` |
+//! | `jiff` | dates and times of `jiff` |
 //! | `rust_decimal` | `Decimal` |
 //! | `url` | `Url` |
 //! | `uuid` | `Uuid` |
-//! | `model` | `llm::ChatModel` and what belongs to it: models, their requests and answers |
+//! | `model` | `llm::ChatModel`: models, their requests and answers |
 //! | `agent` | module `agent`: the loop between a model and its tools |
 //! | `anthropic` | `llm_http::Anthropic`; this and the next nine are clients over HTTP, with the APIs that they speak |
 //! | `azure` | `llm_http::AzureOpenAi` |
@@ -87,9 +86,9 @@
 //! | `vertex` | `llm_http::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `mcp` | module `mcp`: the Model Context Protocol, both ways, over standard input and output |
 //! | `mcp-http` | `mcp` over HTTP |
-//! | `client-http` | the same, by the name that compiler messages have for clients |
-//! | `server-http` | the same, by the name that compiler messages have for servers |
-//! | `mcp-auth` | logins to MCP servers with OAuth; the SDK compiles `reqwest` for it |
+//! | `client-http` | the same, as compiler messages name it for clients |
+//! | `server-http` | the same, as compiler messages name it for servers |
+//! | `mcp-auth` | logins to MCP servers with OAuth; compiles `reqwest` |
 //! | `auth` | the same |
 //! | `mcp-jwt` | MCP servers over HTTP that check JSON Web Tokens |
 //! | `jwt` | the same |

@@ -7,9 +7,8 @@
 //! }
 //! ```
 //!
-//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit the file.
-//! Without the variable, the test fails if the file is missing, if a tool was added or removed, and if a
-//! description, a parameter or a result changed. The message lists the changes and says which of them break
+//! Run the test once with `TOOLKIT_UPDATE=1` in the environment to write the file, and commit it. Without the
+//! variable, the test fails if the file is missing or the tools have changed, and says which changes break
 //! existing calls.
 
 use crate::{BuildError, ToolRegistry};
@@ -24,23 +23,24 @@ const UPDATE: &str = "TOOLKIT_UPDATE";
 
 /// Compares all [discovered](ToolRegistry::discover) tools with the record in a file.
 ///
-/// A relative path is resolved in the folder of the package, because `cargo test` runs there. If the
-/// environment variable `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead of
-/// compared.
+/// A relative path starts at the folder of the package, where `cargo test` runs. If the environment variable
+/// `TOOLKIT_UPDATE` is `1`, `true`, `yes` or `on`, the file is written instead.
 ///
 /// # Panics
-/// Panics if the tools differ from the record, if two tools have the same name, or if the file is missing or
-/// cannot be read or written.
+/// The tools differ from the record, two have the same name, or the file is missing or cannot be read or
+/// written.
 #[track_caller]
 pub fn assert_tools_unchanged(path: impl AsRef<Path>) {
-    let check = || check(&ToolRegistry::discover().map_err(Problem::Build)?, path.as_ref(), must_update());
-    fail_unless_ok(check());
+    fail_unless_ok(match ToolRegistry::discover() {
+        Ok(registry) => check(&registry, path.as_ref(), must_update()),
+        Err(error) => Err(Problem::Build(error)),
+    });
 }
 
-/// Compares the tools of a registry with the record in a file, as [`assert_tools_unchanged`] does.
+/// Compares a registry's tools with the record in a file, as [`assert_tools_unchanged`] does.
 ///
 /// # Panics
-/// Panics if the tools differ from the record, or if the file is missing or cannot be read or written.
+/// The tools differ from the record, or the file is missing or cannot be read or written.
 #[track_caller]
 pub fn assert_registry_unchanged(registry: &ToolRegistry, path: impl AsRef<Path>) {
     fail_unless_ok(check(registry, path.as_ref(), must_update()));
@@ -70,15 +70,17 @@ fn check(registry: &ToolRegistry, path: &Path, update: bool) -> Result<(), Probl
         }
         return fs::write(path, record(registry)).map_err(fault);
     }
-    let recorded = fs::read_to_string(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Problem::Missing(path.to_owned()),
-        _ => fault(error),
-    })?;
+    let recorded = match fs::read_to_string(path) {
+        Ok(recorded) => recorded,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Problem::Missing(path.to_owned()));
+        }
+        Err(error) => return Err(fault(error)),
+    };
     let changes = changes(&recorded, registry).map_err(|error| fault(error.into()))?;
     if changes.is_empty() { Ok(()) } else { Err(Problem::Changed(path.to_owned(), changes)) }
 }
 
-/// The reason why a test fails.
 enum Problem {
     Build(BuildError),
     Missing(PathBuf),

@@ -1,13 +1,12 @@
-//! Real questions with real schemas: each call is accepted or refused as a JSON Schema validator decides.
+//! Real questions and schemas: calls are accepted or refused as a JSON Schema validator decides.
 //!
-//! A line of a `*.jsonl` file is a question with its tools and calls. Those of `tests/data/bfcl` are checked
-//! everywhere. All questions are in the folder that `TOOLKIT_BFCL` names, by default `../shared/bfcl`; where `CI` is
-//! `true` it has to be there. Every tool becomes a `DynamicTool`, all calls go through a dispatcher. Then each valid
-//! call is spoiled in every way that is known to be wrong, and has to be refused with the name of the parameter. And
-//! every call is written as a response of each provider, whole and as a stream cut at random places, read, and
-//! dispatched: the tools' answers may not differ. Last, the tools of all questions are searched with them, and have to
-//! be found as often as in the past. `cargo test --test bfcl --features jsonschema -- parallel` reads only the files
-//! with `parallel` in their name, `-- search` only searches.
+//! A line of `*.jsonl` is a question with tools and calls. Those of `tests/data/bfcl` are always checked. All
+//! questions are in `TOOLKIT_BFCL`, by default `../shared/bfcl`, which must exist where `CI` is `true`. Tools
+//! become `DynamicTool`, and calls go through a dispatcher. Valid calls are then spoiled in every known way,
+//! and have to be refused with the parameter's name. Calls are also written as responses of each provider,
+//! whole and as streams cut at random, with the same results. Last, all questions search all tools, with at
+//! least past success. `cargo test --test bfcl --features jsonschema -- parallel` reads only the files with
+//! `parallel` in their name, `-- search` only searches.
 
 #[path = "bfcl/chance.rs"]
 mod chance;
@@ -45,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Checks the files and returns the number of calls that went another way than they should.
+/// Returns the number of calls with another outcome than expected.
 fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
     let mut say = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -95,7 +94,7 @@ fn check(filters: &[&String], out: &mut impl Write) -> Result<usize, String> {
     Ok(failed)
 }
 
-/// The folder of all questions; `None` where it is absent, not asked for, and no CI runs.
+/// The folder of all questions, or `None` if it is absent by default outside of CI.
 fn all_questions(tests: &Path) -> Result<Option<PathBuf>, String> {
     let asked = env::var_os("TOOLKIT_BFCL");
     let is_needed = asked.is_some() || env::var_os("CI").is_some_and(|ci| ci == "true");
@@ -107,7 +106,6 @@ fn all_questions(tests: &Path) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// The files with questions, in the order of their names.
 fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {

@@ -1,11 +1,10 @@
 //! Compares toolkit, row by row, with the recorded answers of other tool systems.
 //!
-//! The rows of `tests/data/vectors` are compared everywhere; they are enough for every rule. All recorded rows are in
-//! the folder that `TOOLKIT_VECTORS` names, by default `../shared/vectors`; where `CI` is `true` it has to be there.
-//! `conformance/known_differences.json` states toolkit's answer where it differs on purpose. Any other answer fails,
-//! and so does a rule that no row needs.
-//! `cargo test --test conformance -- names` reads only the files whose name contains `names`,
-//! and `--nocapture` counts the differences for each rule.
+//! The rows of `tests/data/vectors`, enough for every rule, are always compared. All rows are in
+//! `TOOLKIT_VECTORS`, by default `../shared/vectors`, which must exist where `CI` is `true`.
+//! `conformance/known_differences.json` states intended differences. Any other answer fails, as does a rule
+//! that no row needs. `cargo test --test conformance -- names` reads only files named so, and `--nocapture`
+//! counts each rule's differences.
 
 #[path = "conformance/answers.rs"]
 mod answers;
@@ -69,7 +68,6 @@ use known::KnownDifferences;
 use report::Report;
 use vectors::Context;
 
-/// Compares all rows of one file.
 type Check = fn(&Value, &mut Report<'_>) -> Result<(), String>;
 
 const FILES: [(&str, Check); 20] = [
@@ -110,8 +108,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares the files and returns the number of rows that differ otherwise than stated, and of rules and files
-/// that are not as they should be.
+/// Returns the number of rows that differ otherwise than stated, and of wrong rules and files.
 fn compare(arguments: &Arguments, out: &mut impl Write) -> Result<usize, String> {
     let mut say = |line: String| writeln!(out, "{line}").context("standard output");
     let rules = KnownDifferences::read()?;
@@ -142,7 +139,7 @@ fn compare(arguments: &Arguments, out: &mut impl Write) -> Result<usize, String>
     Ok(failed)
 }
 
-/// How many rows agree, differ as the rules state, and differ otherwise.
+/// The rows that agree, differ as stated, and differ otherwise.
 #[derive(Default)]
 struct Counts {
     agree: usize,
@@ -158,7 +155,7 @@ impl Counts {
     }
 }
 
-/// The command line. Arguments of the usual test harness without a meaning here are ignored.
+/// The command line, in which meaningless arguments of test harnesses are ignored.
 #[derive(Default)]
 struct Arguments {
     filters: Vec<String>,

@@ -1,1 +1,1 @@
-//! The tests are in the folders beside this file; each target says in its first line what it is about.
+//! The tests are in the folders beside this file, each explained in its first line.

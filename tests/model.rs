@@ -1,14 +1,13 @@
-//! A model check of the dispatcher's gates and turns under every order of their steps.
+//! A model check of the dispatcher's gates and turns, under every order of steps.
 //!
-//! The files are those of `toolkit-core`, with a lock that yields to `shuttle` at each release. Small cases are tried
-//! in every order, larger ones in thousands. The checks: a gate never admits more calls than its limit, abandoned
-//! places neither take permits along nor block the queue, turns come in their order, and in the end every permit is
-//! free.
+//! The files of `toolkit-core` run with a lock that yields to `shuttle` at each release. Small cases are
+//! tried in every order, larger ones in thousands. A gate never exceeds its limit, abandoned places neither
+//! keep permits nor block, turns keep their order, and finally every permit is free.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a check that fails should stop")]
 #![allow(clippy::print_stdout, reason = "there is no harness to report")]
 
-/// A lock that lets any other thread continue after each use. Threads switch only there, so it is never contended.
+/// A lock at which threads switch only after its use, so it is never contended.
 mod sync {
     use std::ops::{Deref, DerefMut};
     use std::sync::{self, LockResult, PoisonError};
@@ -22,7 +21,7 @@ mod sync {
         }
     }
 
-    /// Empty while it is dropped.
+    /// Empty during the drop.
     pub(super) struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
 
     impl<T> Deref for MutexGuard<'_, T> {
@@ -66,13 +65,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use turns::Turns;
 
-/// The behaviour of one call at a gate.
 #[derive(Debug, Clone, Copy)]
 struct Caller {
-    /// The number of permits that may be held, this one included.
+    /// The number of permits that may be held, with its own.
     limit: usize,
     batch: u64,
-    /// Whether it gives up if it is not admitted at once.
+    /// Whether it gives up unless admitted at once.
     gives_up: bool,
 }
 
@@ -84,7 +82,7 @@ const fn gives_up(limit: usize, batch: u64) -> Caller {
     Caller { limit, batch, gives_up: true }
 }
 
-/// Returns the future's output if it is ready now.
+/// Returns the output of a ready future.
 fn now<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
@@ -92,7 +90,7 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// Runs callers at one gate, each on a thread of its own.
+/// Runs callers at one gate, each on its thread.
 fn at_a_gate(callers: &[Caller]) {
     let gates = Arc::new(Gates::default());
     let inside = Arc::new(AtomicUsize::new(0));
@@ -105,14 +103,13 @@ fn at_a_gate(callers: &[Caller]) {
             thread::spawn(move || {
                 let permit = if gives_up {
                     let mut place = Box::pin(gates.acquire(LimitedResource::Dispatcher, limit, batch));
-                    // The permit may arrive before the place is dropped, which takes the lock.
+                    // The permit may arrive before the drop takes the lock.
                     now(place.as_mut())
                 } else {
                     Some(block_on(gates.acquire(LimitedResource::Dispatcher, limit, batch)))
                 };
                 if permit.is_some() {
                     let others = inside.fetch_add(1, Ordering::SeqCst);
-                    // A wider limit may join a narrower one.
                     assert!(others < widest, "{} are inside, and {widest} may be", others + 1);
                     thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);
@@ -130,7 +127,7 @@ fn at_a_gate(callers: &[Caller]) {
     assert!(now(gates.acquire(LimitedResource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
 }
 
-/// Holds a permit until another call has one, too, perhaps behind a narrower call that gives up.
+/// Holds a permit until another call has one, perhaps behind a narrower one that gives up.
 fn behind_an_abandoned_place() {
     let gates = Arc::new(Gates::default());
     let enter = |limit| gates.acquire(LimitedResource::Dispatcher, limit, 1);
@@ -145,7 +142,7 @@ fn behind_an_abandoned_place() {
     drop(inside);
 }
 
-/// Runs calls in one row, each on a thread of its own; those marked give up before their turn.
+/// Runs calls in one row on threads; marked ones give up before their turn.
 fn in_a_row(give_up: &[bool]) {
     let mut turns = Turns::default();
     let ended = Arc::new(Mutex::new(Vec::new()));
@@ -175,7 +172,6 @@ fn in_a_row(give_up: &[bool]) {
     assert!(now(turns.next(LimitedResource::Dispatcher).comes()).is_some(), "a turn never ends");
 }
 
-/// The number of orders tried in a large case.
 const ORDERS: usize = 2_000;
 
 fn every_order(name: &str, case: impl Fn() + Send + Sync + 'static) {
@@ -197,7 +193,6 @@ fn many_orders(name: &str, case: impl Fn() + Send + Sync + 'static) {
 }
 
 fn main() {
-    // Listing finds no tests here.
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }

@@ -1,4 +1,4 @@
-//! The rules of the house that no compiler checks: floors, sizes, names at the root, crates, documents.
+//! The house's rules beyond the compiler: floors, sizes, root names, crates, documents.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -28,6 +28,8 @@ mod prose;
 mod root;
 #[path = "tidy/shapes.rs"]
 mod shapes;
+#[path = "tidy/speech.rs"]
+mod speech;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,8 +83,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     SOURCES.iter().flat_map(rust_files).collect()
 }
 
-/// The files of the same folder that a file names with `super::file`, or at the root of a crate with `crate::file`,
-/// except in its tests.
+/// The siblings that a file names with `super::file` or a root's `crate::file`, outside of tests.
 fn siblings_named(path: &Path, text: &str) -> Vec<PathBuf> {
     let folder = path.parent().expect("a file is in a folder");
     let prefix = if folder.ends_with("src") { "crate::" } else { "super::" };
@@ -95,7 +96,7 @@ fn siblings_named(path: &Path, text: &str) -> Vec<PathBuf> {
     names.filter(|sibling| sibling != path).collect()
 }
 
-/// The files that use one another in a circle, and those that use such files.
+/// The files in circles of use, and those that use them.
 fn circles(files: &[(PathBuf, String)]) -> Vec<PathBuf> {
     let mut left: Vec<(&PathBuf, Vec<PathBuf>)> =
         files.iter().map(|(path, text)| (path, siblings_named(path, text))).collect();
@@ -155,7 +156,6 @@ fn the_core_names_no_provider_sdk_and_does_no_io() {
     let mut faults = Vec::new();
     let pure = ["toolkit-schema/src", "toolkit-core/src", "toolkit-llm/src"];
     for (path, text) in pure.into_iter().flat_map(rust_files) {
-        // A recording is a file.
         let is_record = path.to_string_lossy().contains("toolkit-llm/src/record/");
         let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         for word in forbidden {
@@ -187,21 +187,20 @@ fn generated_code_names_only_core_std_and_our_private_room() {
     assert_eq!(faults, [""; 0]);
 }
 
-/// The layers of the agent's document are those of its source.
 #[test]
 fn documented_layers_are_the_layers() {
     let page = root().join("integrations/toolkit-agent/docs/how-it-works.md");
     let page = fs::read_to_string(page).expect("there is a page");
     let rows = page.lines().skip_while(|line| *line != "| layer | files |").skip(2);
     let rows = rows.take_while(|line| line.starts_with("| "));
-    // The names in backticks of the second column, up to its explanation.
+    // The names in backticks of the second column, before its explanation.
     let files =
         rows.filter_map(|row| row.split('|').nth(2)?.split(':').next()).flat_map(|files| files.split('`'));
     let named: Vec<&str> = files.filter(|name| name.chars().any(char::is_alphabetic)).collect();
     assert_eq!(named, floors::AGENT_FLOORS);
 }
 
-/// A block that hides lines from the rendered page cannot be copied from the repository.
+/// Hidden lines cannot be copied from the rendered page.
 #[test]
 fn blocks_of_documents_hide_no_lines() {
     let crates = [

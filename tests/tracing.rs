@@ -66,7 +66,7 @@ impl Visit for Seen {
     }
 }
 
-/// Writes down every span, and the messages of warnings.
+/// Notes every span and warning.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<(u64, Seen)>>>, Arc<Mutex<Vec<String>>>);
 
@@ -113,7 +113,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// The spans of all threads. A subscriber for all threads can be set only once, so the tests share it.
+/// The spans of all threads, which tests share, because a global subscriber can be set once.
 static SPANS: LazyLock<Spans> = LazyLock::new(|| {
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
@@ -121,19 +121,18 @@ static SPANS: LazyLock<Spans> = LazyLock::new(|| {
     spans
 });
 
-/// The spans of a batch that is run within a span of its own.
+/// The spans of a batch within a span of its own.
 fn spans(prepare: impl FnOnce(Dispatcher) -> Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
     let tools =
         ToolRegistry::from_tools(tools![add, asks, blocks, fails, oversleeps]).expect("no collisions");
     spans_of(&prepare(Dispatcher::new(tools).expect("no collisions")), calls)
 }
 
-/// The spans of a batch of this dispatcher.
 fn spans_of(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Seen> {
     let spans = &*SPANS;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let chat = tracing::info_span!("chat");
-    // Ids are used again when spans are closed, so this one has to stay.
+    // Ids of closed spans are used again, so this one stays.
     let id = chat.id().expect("there is a subscriber");
     runtime.block_on(dispatcher.dispatch(calls).instrument(chat.clone()));
     drop(runtime);

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# What a cold `cargo build` costs: a program with one tool, a library that needs only the core, and 200 tools.
+# What a cold `cargo build` costs: a program with one tool, a library that needs only the core, and 200 tools; and the floor, a
+# program with `serde`, its derive and the parts of `tokio` that calls of tools need.
 # Everything is compiled once, then only the project's crates and the program, without optimisation and with debug
 # information, on two cores.
 #
 #     benches/compile/cold.sh                 this checkout
 #     benches/compile/cold.sh ../old          this one and another in turn, program by program
-#     benches/compile/cold.sh --small         do the three programs compile? Without a measurement
+#     benches/compile/cold.sh --small         do the programs compile? Without a measurement
 #
-# Prints `program checkout wall user system` for each build, and the medians of user and system together for the
-# builds without dependencies, which are the same on both sides. ROUNDS (3) is how often those are built. On a machine
+# Prints `program checkout wall user system` for each build, how much more than the floor one tool costs with dependencies, and
+# the medians of user and system together for the builds without them, which are the same on both sides. ROUNDS (3) is how often those are built. On a machine
 # with other work only the CPU seconds mean something.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -27,7 +28,7 @@ elif [ $# -gt 0 ]; then
     checkouts[other]=$(cd "$1" && pwd)
     sides="other here"
 fi
-programs="one integration many"
+programs="floor one integration many"
 
 export CARGO_INCREMENTAL=0 CARGO_TERM_COLOR=never
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR CARGO_PROFILE_DEV_DEBUG
@@ -40,6 +41,10 @@ write() {
     {
         printf '[package]\nname = "%s"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n' "$2"
         case $2 in
+        floor)
+            printf 'serde = { version = "1", features = ["derive"] }\n'
+            printf 'tokio = { version = "1", default-features = false, features = ["rt", "sync", "time"] }\n'
+            ;;
         integration) echo "toolkit-core = { path = \"$from/toolkit-core\" }" ;;
         *) echo "toolkit-ai = { path = \"$from\" }" ;;
         esac
@@ -54,6 +59,10 @@ write() {
             printf '/// :param b: The second number\n#[tool]\nfn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n'
             printf 'fn main() {\n    println!("{}", ToolRegistry::from_tools(tools![add]).unwrap().len());\n}\n'
         } >"$folder/src/main.rs"
+        ;;
+    floor)
+        printf '#[derive(serde::Deserialize)]\nstruct Add {\n    a: i64,\n    b: i64,\n}\n\n' >"$folder/src/main.rs"
+        printf 'fn main() {\n    let _ = |add: Add| add.a + add.b;\n}\n' >>"$folder/src/main.rs"
         ;;
     integration)
         echo 'pub fn registry() -> toolkit_core::ToolRegistry { toolkit_core::ToolRegistry::new() }' >"$folder/src/lib.rs"
@@ -90,16 +99,17 @@ if [ -n "$small" ]; then
     for program in $programs; do
         (cd "$work/here/$program" && CARGO_TARGET_DIR=$work/build cargo check --quiet --offline)
     done
-    echo "one, integration and many compile"
+    echo "$programs: they compile"
     exit 0
 fi
 TIMEFORMAT='%R %U %S'
 for ((round = 0; round <= rounds; round++)); do
     for program in $programs; do
+        [ "$round" = 0 ] || [ "$program" != floor ] || continue
         for side in $sides; do
             seconds=$(build "$side" "$program" 2>&1) || { echo "$seconds" >&2; exit 1; }
             if [ "$round" = 0 ]; then
-                echo "$program $side $seconds with dependencies"
+                echo "$program $side $seconds with dependencies" | tee -a "$work/whole"
             else
                 echo "$program $side $seconds" | tee -a "$work/lines"
             fi
@@ -107,6 +117,8 @@ for ((round = 0; round <= rounds; round++)); do
     done
 done
 echo
+awk '{ spent[$1, $2] = $4 + $5; sides[$2] }
+    END { for (side in sides) printf "one tool %s: %.2f of the floor\n", side, spent["one", side] / spent["floor", side] }' "$work/whole"
 sort -k1,2 <(awk '{ print $1, $2, $4 + $5 }' "$work/lines") | awk '
     { key = $1 " " $2; list[key, ++n[key]] = $3 }
     END {

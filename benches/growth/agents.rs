@@ -21,16 +21,16 @@ use toolkit_llm::{ChatModel, Message, ModelRequest, ModelResponse, StreamEvent, 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, size, agent) in RUNS {
-        // 4.54 were counted; the cause is not known.
+        // 4.54 were counted, for an unknown cause.
         let most = if *name == "nested agents" { 4.7 } else { MOST };
         cases.extend(runs(name, *size, agent).map(|case| case.at_most(most)));
     }
     for (index, (name, _)) in kinds(1).into_iter().enumerate() {
         let kind = move |turns| kinds(turns).swap_remove(index).1;
-        // 4.86 were counted; the cause is not known.
+        // 4.86 were counted, for an unknown cause.
         let most = if name == "small window" { 5.1 } else { MOST };
         cases.extend(runs(name, 20, kind).map(|case| case.at_most(most)));
-        // Without token counts of the provider, each run estimates the messages in its window once.
+        // Without the provider's token counts, each run estimates its window's messages once.
         if name != "large window" {
             cases.extend(in_long_conversation(name, move || kind(3)));
         }
@@ -43,13 +43,11 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// An empty conversation, which runs save or not.
 fn conversation(is_saved: bool) -> Conversation {
     let saved = Sessions::default().user("ada").conversation("1");
     if is_saved { block_on(saved.open()).unwrap() } else { Conversation::new("1") }
 }
 
-/// Runs of agents that have a size, saved or not.
 fn runs(name: &str, size: usize, agent: impl Fn(usize) -> Agent + Copy + 'static) -> [Case; 2] {
     [false, true].map(|is_saved| {
         let folder = if is_saved { "run_saved" } else { "run" };
@@ -61,7 +59,7 @@ fn runs(name: &str, size: usize, agent: impl Fn(usize) -> Agent + Copy + 'static
     })
 }
 
-/// Calls `add` in each of `turns` turns, and then answers. The next run begins again.
+/// Calls `add` in each of `turns` turns, and then answers.
 fn adds(turns: usize) -> impl Fn(usize) -> ModelResponse {
     move |number| match number % turns {
         last if last + 1 == turns => ModelResponse::text("Done."),
@@ -83,14 +81,14 @@ fn guarded(builder: AgentBuilder) -> AgentBuilder {
         .guardrail(Guardrail::new("answer", pass::<AgentOutput>))
 }
 
-/// A team of `root`, which transfers the first turn of each run to `helper`. The helper works for `turns` turns.
+/// A `root` that hands over to `helper` for `turns` turns, in each run.
 fn hand_over(turns: usize) -> Agent {
     let helper = agent(steps(adds(turns))).name("helper").build().unwrap();
     let transfer = |number| call(number, "transfer_to_agent", r#"{"agent_name": "helper"}"#);
     agent(steps(transfer)).name("root").sub_agent(helper).build().unwrap()
 }
 
-/// An agent that calls another agent as a tool in each of `turns` turns.
+/// An agent that calls another as a tool in each turn.
 fn calling_helper(turns: usize) -> Agent {
     let asks = move |number: usize| match number % turns {
         last if last + 1 == turns => ModelResponse::text("Done."),
@@ -102,7 +100,7 @@ fn calling_helper(turns: usize) -> Agent {
         .unwrap()
 }
 
-/// A loop of two agents. Each agent reads the answers of the other.
+/// A loop of two agents that read each other.
 fn discussion(rounds: u32) -> Agent {
     let says = |name: &str| agent(steps(|_| ModelResponse::text("I see."))).name(name).build().unwrap();
     let team = LoopAgent::new("team", [says("writer"), says("critic")]).with_max_iterations(rounds);
@@ -113,7 +111,6 @@ fn endless() -> Limits {
     Limits::default().with_max_model_calls(u32::MAX)
 }
 
-/// The kinds of agents, for runs of `turns` turns.
 fn kinds(turns: usize) -> Vec<(&'static str, Agent)> {
     let adding = || agent(steps(adds(turns)));
     let pauses = move |number: usize| match number % turns {
@@ -138,10 +135,9 @@ fn kinds(turns: usize) -> Vec<(&'static str, Agent)> {
     ]
 }
 
-/// How many times as much a run may cost in a conversation with four times the messages: it reads only its own.
+/// The maximum cost factor of a run after four times the messages, because it reads only its own.
 const LEVEL: f64 = 1.2;
 
-/// Runs in conversations with many messages, saved or not.
 fn in_long_conversation(name: &str, agent: impl Fn() -> Agent + Copy + 'static) -> [Case; 2] {
     [false, true].map(|is_saved| {
         let folder = if is_saved { "history_saved" } else { "history" };
@@ -156,7 +152,7 @@ fn in_long_conversation(name: &str, agent: impl Fn() -> Agent + Copy + 'static) 
             block_on(ask(&mut conversation));
             move || {
                 block_on(agent.run("Go.").on(&mut conversation).into_future()).unwrap();
-                // The end of the whole history is no part of a run.
+                // Dropping the history is no part of a run.
                 std::mem::forget(conversation);
             }
         })
@@ -164,7 +160,6 @@ fn in_long_conversation(name: &str, agent: impl Fn() -> Agent + Copy + 'static) 
     })
 }
 
-/// Repeats the messages of a conversation.
 fn fill(conversation: &mut Conversation, size: usize) {
     let messages: Vec<Message> = conversation.messages().to_vec();
     while conversation.messages().len() < size {
@@ -179,7 +174,7 @@ struct Sum {
     sum: i64,
 }
 
-/// Runs with a structured answer in a conversation with many messages, saved or not.
+/// Structured answers after many messages.
 fn structured() -> [Case; 2] {
     [false, true].map(|is_saved| {
         let name = if is_saved { "history_saved/structured" } else { "history/structured" };
@@ -198,12 +193,12 @@ fn structured() -> [Case; 2] {
                 std::mem::forget(conversation);
             }
         })
-        // 2.33 were counted, and 3.22 for the saved run; the cause is not known.
+        // 2.33 were counted, and 3.22 saved, for an unknown cause.
         .at_most(MOST)
     })
 }
 
-/// Streams of many pieces: read, and in a run that is saved or not.
+/// Streams of many pieces, alone and in a run.
 fn streams() -> Vec<Case> {
     let mut cases = Vec::new();
     for (format, pieces) in kinds_of_messages() {
@@ -229,7 +224,6 @@ fn streams() -> Vec<Case> {
     cases
 }
 
-/// Pending calls are decided.
 fn pending(is_saved: bool) -> Case {
     let name = if is_saved { "pending_saved" } else { "pending" };
     case(name, 50, move |size| {
@@ -249,7 +243,6 @@ fn pending(is_saved: bool) -> Case {
     })
 }
 
-/// Recorded answers are replayed.
 fn replay() -> Case {
     let request = |number: usize| ModelRequest::new([Message::user(number.to_string())]);
     case("replay", 100, move |size| {
@@ -271,7 +264,6 @@ fn replay() -> Case {
     })
 }
 
-/// A saved conversation of many runs is loaded.
 fn loading() -> Case {
     case("loading", 50, |size| {
         let sessions = Sessions::default();
@@ -288,7 +280,7 @@ fn loading() -> Case {
     })
 }
 
-/// Saved runs in one conversation, of which the latest messages are kept.
+/// Saved runs in one conversation, of which the latest messages stay.
 fn one_conversation(latest: Option<usize>) -> Case {
     let name = if latest.is_some() { "conversation_of_the_latest" } else { "conversation" };
     case(name, 20, move |size| {
@@ -317,7 +309,6 @@ fn compaction() -> Case {
     })
 }
 
-/// The events of a run become JSON.
 fn written_events() -> Case {
     case("events", 50, |size| {
         let agent = calling(calls(size, "add", add), tools());

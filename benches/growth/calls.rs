@@ -1,4 +1,4 @@
-//! Calls with long arguments, registries of many tools, histories, and calls that wait.
+//! Long arguments, many tools, histories, and waiting calls.
 
 use crate::{Case, block_on, case};
 use std::hint::black_box;
@@ -50,7 +50,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Returns an object of the members `first`, and of `size` others.
+/// Returns an object of `first` and `size` other members.
 fn wide(first: &str, size: usize, member: impl Fn(usize) -> String) -> String {
     let members: Vec<String> = (0..size).map(member).collect();
     format!("{{{first},{}}}", members.join(","))
@@ -64,7 +64,7 @@ fn in_open(size: usize, first: &str) -> String {
     format!(r#"{{"it": {}}}"#, wide(first, size, numbered))
 }
 
-/// A name, the tool, its arguments by their size, and whether the tool takes them.
+/// A name, the tool, its arguments by size, and whether it takes them.
 type Arguments = (&'static str, &'static str, fn(usize) -> String, bool);
 
 fn calls() -> Vec<Arguments> {
@@ -128,7 +128,7 @@ fn call((name, tool, arguments, is_taken): Arguments) -> Case {
     })
 }
 
-/// A conversation with many calls that have no result, and many results without a call.
+/// Many calls without results, and results without calls.
 fn repaired(format: ApiFormat) -> Case {
     case(format!("repair/{}", format.name()), 100, move |size| {
         let call = |at| ToolCall::new(format!("call_{at}"), "open", "{}");
@@ -139,11 +139,11 @@ fn repaired(format: ApiFormat) -> Case {
         history.extend(format.encode_results(&orphans));
         move || drop(black_box(format.repair_history(history)))
     })
-    // 3.95 to 4.61 were counted in different runs; the cause is not known.
+    // 3.95 to 4.61 were counted in different runs, for an unknown cause.
     .at_most(4.8)
 }
 
-/// Calls that wait, and end with their runtime.
+/// Waiting calls, which end with their runtime.
 fn waiting(tool: &'static str, arguments: &'static str) -> Case {
     case(format!("waiting/{tool}"), 100, move |size| {
         let dispatcher = dispatcher();
@@ -161,7 +161,6 @@ fn waiting(tool: &'static str, arguments: &'static str) -> Case {
     })
 }
 
-/// A tool with any schema.
 struct AnyTool(ToolDefinition);
 
 impl Tool for AnyTool {
@@ -174,7 +173,6 @@ impl Tool for AnyTool {
     }
 }
 
-/// A live registry replaces a tool with a long schema.
 fn replaced() -> Case {
     let tool = |start: usize, size: usize| {
         let values: Vec<String> = (start..start + size).map(|index| format!("n{index}")).collect();
@@ -193,7 +191,6 @@ fn many_tools(size: usize) -> ToolRegistry {
     ToolRegistry::from_tools((0..size).map(|index| tool(index).unwrap())).unwrap()
 }
 
-/// The nearest names of a wrong one among many tools.
 fn nearest_names() -> Case {
     case("nearest_names", 200, |size| {
         let registry = many_tools(size);
@@ -205,7 +202,6 @@ fn words(count: usize) -> String {
     (0..count).map(|index| format!("word{index} this ")).collect()
 }
 
-/// A search for many words.
 fn search_words() -> Case {
     case("search/words", 100, |size| {
         let registry = many_tools(100);
@@ -214,7 +210,6 @@ fn search_words() -> Case {
     })
 }
 
-/// A search for many words among many tools.
 fn search_tools() -> Case {
     case("search/words_and_tools", 100, |size| {
         let registry = many_tools(size);

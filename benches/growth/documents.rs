@@ -5,17 +5,16 @@ use crate::{Case, MOST, case};
 use std::hint::black_box;
 use toolkit_openapi::client::{OpenApiLimits, OpenApiTools};
 
-/// Shapes below a limit that bounds their work, and the growth that they may have there.
+/// Shapes below a limit that bounds their work, and their allowed growth.
 const BELOW_A_LIMIT: [(&str, f64); 3] = [
-    // The places of parameters are made of the path, which has at most 4 KiB.
+    // Places of parameters have the path, of at most 4 KiB.
     ("one long name", 6.0),
     ("names in a path", 5.3),
-    // The six levels are as broad as the root of the size; one tool has a limit.
+    // The six levels are as broad as the root, and one tool has a limit.
     ("breadth of allOf in levels", 6.0),
 ];
 
 pub(crate) fn cases() -> Vec<Case> {
-    // Limits that short documents reach.
     let tight = OpenApiLimits::default().with_values_per_byte(1).with_schema_bytes(2 << 10);
     let of_shape = |shapes: &'static [Shape], limits: OpenApiLimits| {
         shapes.iter().map(move |(name, size, shape)| {

@@ -1,4 +1,4 @@
-//! Schemas are compared, converted and checked, and values are checked by them.
+//! Schemas are compared, converted and checked, and check values.
 
 use crate::{Case, case};
 use std::hint::black_box;
@@ -52,12 +52,11 @@ fn compared(kind: &str, schema: fn(usize, usize) -> Value) -> Case {
     })
 }
 
-/// Returns a list of `size` items. The items of another `start` differ, but half of them are the same.
+/// Returns a list, half of whose items differ by `start`.
 fn list(start: usize, size: usize, item: impl Fn(usize) -> Value) -> Vec<Value> {
     (0..size).map(|index| item(start * size / 2 + index)).collect()
 }
 
-/// Returns an object of `size` members.
 fn named(start: usize, size: usize, item: impl Fn(usize) -> Value) -> Value {
     (0..size)
         .map(|index| (format!("n{}", start * size / 2 + index), item(index)))
@@ -69,10 +68,10 @@ fn name(index: usize) -> Value {
     format!("n{index}").into()
 }
 
-/// A name, and a schema by its start and its size.
+/// A name, and a schema by start and size.
 type Kind = (&'static str, fn(usize, usize) -> Value);
 
-/// Schemas with `size` of something, by what they have many of.
+/// Schemas with `size` of something.
 fn schemas() -> Vec<Kind> {
     fn tagged(index: usize) -> Value {
         json!({"type": "object", "properties": {"kind": {"const": name(index)}}, "required": ["kind"]})
@@ -116,7 +115,7 @@ fn schemas() -> Vec<Kind> {
     ]
 }
 
-/// Schemas with `size` references, to one schema and to one another.
+/// Schemas with `size` references, to one schema and to each other.
 fn references() -> Vec<Kind> {
     vec![
         ("references", |start, size| {
@@ -132,7 +131,6 @@ fn references() -> Vec<Kind> {
     ]
 }
 
-/// Schemas with `size` faults.
 fn foreign() -> Vec<Kind> {
     vec![
         (

@@ -1,4 +1,4 @@
-// The least that a program needs that calls functions by name: the values come from the command line.
+// The least for calls by name, with values from the command line.
 
 struct Input(std::env::Args);
 

@@ -1,4 +1,4 @@
-//! Runs of an agent with a scripted model, and the same loop written by hand.
+//! An agent's runs with a scripted model, and the loop by hand.
 
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
@@ -8,7 +8,7 @@ use toolkit_llm::{
     AssistantMessage, ChatModel, Message, ModelError, ModelRequest, ModelResponse, ToolMessage,
 };
 
-/// A model that answers an input with calls of `add`, and results with a text.
+/// A model that calls `add` for an input, and answers results with a text.
 pub(crate) struct Script(ModelResponse);
 
 impl Script {
@@ -31,23 +31,22 @@ impl ChatModel for Script {
     }
 }
 
-/// A runtime with a single thread.
 pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// An agent whose model makes `calls` calls in the first turn, and answers in the second turn.
+/// An agent with `calls` calls in its first turn and an answer in its second.
 pub(crate) fn agent(calls: usize, streaming: bool) -> Agent {
     let tools = ToolRegistry::from_tools(super::tools::all()).unwrap();
     Agent::builder(Script::new(calls)).tools(tools).streaming(streaming).build().unwrap()
 }
 
-/// A run in a new conversation of a store in memory.
+/// A run in a new conversation in memory.
 pub(crate) async fn saved(agent: &Agent) -> String {
     agent.run("Add.").on(Sessions::default().user("ada").conversation("1")).await.unwrap().text
 }
 
-/// A conversation with `messages` messages of earlier runs with one call each.
+/// A conversation of earlier runs with one call each.
 pub(crate) fn conversation(messages: usize) -> Conversation {
     let call = ToolCall::new("call_0", "add", r#"{"a":17,"b":25}"#);
     let result = ToolResult::of(&call, Ok(ToolOutput::text("42")));
@@ -63,7 +62,7 @@ pub(crate) fn conversation(messages: usize) -> Conversation {
     conversation
 }
 
-/// The loop as a program without this crate would write it: no limits, no events, no retries, one task for each call.
+/// The loop without this crate: no limits, events or retries, and a task for each call.
 pub(crate) async fn by_hand(model: &Script, tools: &Arc<ToolRegistry>) -> String {
     let mut messages = vec![Message::user("Add.")];
     loop {

@@ -1,4 +1,4 @@
-//! The same calls as a careful programmer writes them for one program: the floor.
+//! The same calls by hand: the floor.
 
 use super::tools::{self, Address, Item, Priority};
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ fn count_items(text: &str) -> Outcome {
     serde_json::to_string(&tools::count_items(items))
 }
 
-/// The list of this many definitions, of A, B and C in turn, with the schemas that `schemars` makes.
+/// The definitions of A, B and C in turn, with `schemars`' schemas.
 pub(crate) fn definitions(count: usize) -> String {
     let definition = |index: usize| {
         let (description, schema) = match index % 3 {
@@ -102,13 +102,12 @@ pub(crate) fn definitions(count: usize) -> String {
     format!("[{}]", (0..count).map(definition).collect::<Vec<_>>().join(","))
 }
 
-/// A tool that was described elsewhere: its arguments have no Rust type.
+/// A tool whose arguments have no Rust type.
 fn foreign_order(text: &str) -> Outcome {
     let order: serde_json::Value = serde_json::from_str(text)?;
     tools::customer_of(&order)
 }
 
-/// Without any registry.
 #[inline]
 pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
     match tool {
@@ -121,7 +120,7 @@ pub(crate) fn by_match(tool: &str, text: &str) -> Outcome {
     }
 }
 
-/// The least that lets tools be chosen at run time and wait.
+/// The least for tools that are chosen at run time and wait.
 pub(crate) fn map() -> Map {
     let tools: [(&str, Start); 6] = [
         ("add", |text| Box::pin(async move { add(text) })),
@@ -134,7 +133,6 @@ pub(crate) fn map() -> Map {
     tools.into_iter().map(|(name, start)| (name.to_owned(), start)).collect()
 }
 
-/// Calls by name, through the map.
 #[inline]
 pub(crate) async fn by_map(map: &Map, tool: &str, text: &str) -> Outcome {
     match map.get(tool) {
@@ -143,7 +141,7 @@ pub(crate) async fn by_map(map: &Map, tool: &str, text: &str) -> Outcome {
     }
 }
 
-/// Spawns tasks that wait for ten milliseconds, and joins them.
+/// Joins tasks that wait for ten milliseconds.
 pub(crate) async fn spawn_and_join(count: u32) -> Vec<String> {
     joined(count, |index| async move {
         tokio::time::sleep(TEN_MILLISECONDS).await;
@@ -152,7 +150,7 @@ pub(crate) async fn spawn_and_join(count: u32) -> Vec<String> {
     .await
 }
 
-/// Does the work of [`spawn_and_join`] with this timeout for each task.
+/// Does the same with this timeout for each task.
 pub(crate) async fn spawn_and_join_timeout(count: u32, timeout: Duration) -> Vec<String> {
     joined(count, move |index| async move {
         tokio::time::timeout(timeout, tokio::time::sleep(TEN_MILLISECONDS)).await.unwrap();

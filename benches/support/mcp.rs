@@ -1,4 +1,4 @@
-//! A server of the Model Context Protocol beside a bare server of the official SDK, called over a stream in memory.
+//! Our MCP server beside a bare one of the official SDK, over a stream in memory.
 
 use super::{agents, repeat};
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -38,7 +38,6 @@ impl ServerHandler for Sdk {
     }
 }
 
-/// Calls of the SDK's server.
 pub(crate) fn sdk(count: usize) {
     calls(count, |stream| async {
         let running =
@@ -47,7 +46,6 @@ pub(crate) fn sdk(count: usize) {
     });
 }
 
-/// Calls of our server.
 pub(crate) fn server(count: usize) {
     let server = McpServer::new(ToolRegistry::from_tools(tools![super::tools::add]).unwrap()).unwrap();
     calls(count, |stream| server.serve(stream));
@@ -64,7 +62,7 @@ where
     repeat(count, || runtime.block_on(client.call()));
 }
 
-/// A client that does as little work as possible: each message is one write.
+/// A minimal client, with a write for each message.
 struct Client {
     stream: BufReader<DuplexStream>,
     line: String,

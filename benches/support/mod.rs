@@ -1,4 +1,4 @@
-//! The shared parts of the benchmarks: the tools, the same work by hand, and the calls.
+//! The tools, the same work by hand, and the calls of the benchmarks.
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
@@ -13,11 +13,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use toolkit_ai::{ToolDefinition, ToolFuture, ToolName, ToolRegistry, prelude::*};
 
-/// One call: raw JSON in, JSON text out.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     pub(crate) tool: &'static str,
-    /// The same tool as an `async fn`.
+    /// The same tool with `async`.
     pub(crate) async_tool: &'static str,
     pub(crate) arguments: &'static str,
     pub(crate) result: &'static str,
@@ -27,7 +26,7 @@ pub(crate) struct Call {
 pub(crate) const A: Call =
     Call { tool: "add", async_tool: "add_async", arguments: r#"{"a":17,"b":25}"#, result: "42" };
 
-/// A text and an optional number; a list comes back.
+/// A text and an optional number, for a list.
 pub(crate) const B: Call = Call {
     tool: "search_web",
     async_tool: "search_web_async",
@@ -35,7 +34,7 @@ pub(crate) const B: Call = Call {
     result: r#"["https://example.com/rust function calling/0","https://example.com/rust function calling/1","https://example.com/rust function calling/2"]"#,
 };
 
-/// Ten fields: an enum, three structs in a list, a nested address.
+/// Ten fields with an enum, a list of three structs, and an address.
 pub(crate) const C: Call = Call {
     tool: "create_order",
     async_tool: "create_order_async",
@@ -53,7 +52,7 @@ pub(crate) const C: Call = Call {
 /// The arguments of C, for a tool with one struct.
 pub(crate) const D: Call = Call { tool: "create_struct", async_tool: "create_struct_async", ..C };
 
-/// The arguments of `count_items`, a list of this many structs.
+/// The arguments of `count_items`.
 pub(crate) fn items(count: usize) -> String {
     let item =
         |index: usize| format!(r#"{{"sku":"BK-{index:05}","quantity":{},"unit_price":19.5}}"#, index % 10);
@@ -62,31 +61,28 @@ pub(crate) fn items(count: usize) -> String {
 }
 
 impl Call {
-    /// As a model would send it.
     pub(crate) fn to_call(self, tool: &str) -> ToolCall {
         ToolCall::new("call_1", tool, self.arguments)
     }
 }
 
-/// The tools of the calls above and a few others, so that there is something to choose from.
+/// The tools above and a few others.
 pub(crate) fn registry() -> ToolRegistry {
     let mut registry = ToolRegistry::from_tools(tools::all()).unwrap();
     registry.register(tools::ForeignOrder::new()).unwrap();
     registry
 }
 
-/// A registry of this many tools, each about 220 bytes of definition.
+/// A registry with definitions of about 220 bytes.
 pub(crate) fn registry_of(count: usize) -> ToolRegistry {
     let template = tools::add_async::tool();
     ToolRegistry::from_tools((0..count).map(|index| named(template.definition(), index))).unwrap()
 }
 
-/// A tool with the definition of another, to be looked up and listed only.
 pub(crate) fn named(template: &ToolDefinition, index: usize) -> impl Tool + 'static {
     Named(template.clone()).with_index(index)
 }
 
-/// A tool that is only looked up and listed.
 struct Named(ToolDefinition);
 
 impl Named {
@@ -106,13 +102,13 @@ impl Tool for Named {
     }
 }
 
-/// Does the work once, so that what is made at the first use exists, and then in [`counted_calls`].
+/// Works once, to make what the first use needs, and then in [`counted_calls`].
 pub(crate) fn repeat<T>(count: usize, mut work: impl FnMut() -> T) {
     drop(black_box(work()));
     counted_calls(count, &mut work);
 }
 
-/// `callgrind.sh` counts what runs inside of this function.
+/// `callgrind.sh` counts what runs inside.
 #[inline(never)]
 fn counted_calls<T>(count: usize, work: &mut impl FnMut() -> T) {
     for _ in 0..count {
@@ -120,7 +116,7 @@ fn counted_calls<T>(count: usize, work: &mut impl FnMut() -> T) {
     }
 }
 
-/// Runs a future that never waits. No runtime's cost is measured.
+/// Runs a future that never waits, without a runtime's cost.
 #[inline]
 pub(crate) fn finish<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -129,14 +125,14 @@ pub(crate) fn finish<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Calls by name and looks at the text.
+/// Calls by name and reads the text.
 #[inline]
 pub(crate) fn call(registry: &ToolRegistry, tool: &str, arguments: &str) {
     let output = finish(registry.call(black_box(tool), black_box(arguments))).unwrap();
     black_box(output.to_text());
 }
 
-/// Dispatches a batch of one and looks at the text.
+/// Dispatches one call and reads the text.
 #[inline]
 pub(crate) fn dispatch(dispatcher: &Dispatcher, call: ToolCall) {
     let results = finish(dispatcher.dispatch([call]));
@@ -153,13 +149,11 @@ pub(crate) fn text(results: &[ToolResult]) -> &str {
     }
 }
 
-/// Calls of a tool that waits for ten milliseconds.
 pub(crate) fn waiting_calls(count: u32) -> Vec<ToolCall> {
     let call = |index: u32| ToolCall::new(index.to_string(), "wait", format!(r#"{{"index":{index}}}"#));
     (0..count).map(call).collect()
 }
 
-/// Every way to make a call gives the same JSON.
 pub(crate) fn check(call: Call) {
     let registry = registry();
     let map = by_hand::map();

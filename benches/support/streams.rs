@@ -1,4 +1,4 @@
-//! A streamed answer of a model, read by us and event by event.
+//! A model's streamed answer, read by us and event by event.
 
 use super::repeat;
 use std::hint::black_box;
@@ -6,7 +6,7 @@ use toolkit_ai::llm::ApiFormat;
 use toolkit_ai::llm::StreamEvent;
 use toolkit_ai::serde_json::{self, Value, json};
 
-/// Fifty pieces of text, and a call whose arguments come in fifty pieces, in the form of Chat Completions.
+/// Fifty pieces of text, and a call with arguments in fifty pieces, as Chat Completions.
 fn events() -> Vec<String> {
     let chunk = |delta: Value| {
         json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_735_689_600, "model": "gpt-5",
@@ -28,7 +28,7 @@ fn events() -> Vec<String> {
     events
 }
 
-/// Each event as a JSON value: the floor.
+/// Each event as JSON: the floor.
 pub(crate) fn values(count: usize) {
     let events = events();
     repeat(count, || {
@@ -38,7 +38,7 @@ pub(crate) fn values(count: usize) {
     });
 }
 
-/// The bytes of each event through an accumulator, to the end.
+/// Each event's bytes through an accumulator.
 pub(crate) fn chunks(count: usize) {
     let lines: Vec<String> = events().iter().map(|event| format!("data: {event}\n\n")).collect();
     repeat(count, || {

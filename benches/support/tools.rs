@@ -7,7 +7,6 @@ use toolkit_ai::serde::{self, Deserialize, Serialize};
 use toolkit_ai::serde_json::{self, Value};
 use toolkit_ai::{FunctionTool, ToolDefinition, ToolFuture, ToolName, prelude::*};
 
-/// All tools.
 pub(crate) fn all() -> [FunctionTool; 13] {
     tools![
         add,
@@ -203,8 +202,7 @@ pub(crate) async fn create_struct_async(#[param(flatten)] order: Order) -> Summa
     create_struct(order)
 }
 
-/// A tool that was described elsewhere, as that of a server: its arguments are checked against its schema and have no Rust
-/// type.
+/// A tool of a server, with arguments checked by its schema and no Rust type.
 pub(crate) struct ForeignOrder(ToolDefinition);
 
 impl ForeignOrder {

@@ -1,6 +1,6 @@
-//! Recorded responses of a model with parallel tool calls, answered by plain functions.
+//! Recorded responses with parallel tool calls, answered by plain functions.
 //!
-//! Run with `cargo run --example quickstart`. It needs no network and no key.
+//! Run `cargo run --example quickstart`, without network or key.
 
 mod report;
 

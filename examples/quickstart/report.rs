@@ -1,4 +1,4 @@
-//! Readable output of definitions, calls, results and messages.
+//! Readable definitions, calls, results and messages.
 
 #![allow(clippy::print_stdout)]
 
@@ -8,7 +8,6 @@ use toolkit_ai::llm::Definitions;
 use toolkit_ai::serde_json::{self, Value};
 use toolkit_ai::{ToolCall, ToolResult};
 
-/// Returns the recorded responses with titles, sorted by name.
 pub(crate) fn recorded_responses() -> Result<Vec<(String, Value)>, Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/data");
     let mut files = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
@@ -37,7 +36,7 @@ pub(crate) fn definitions(definitions: &Definitions) {
     println!("\nOne of them as JSON:\n  {}", tools.first().unwrap_or(&Value::Null));
 }
 
-/// Prints the members of an object schema, one a line, nested ones indented.
+/// Prints an object's members, nested ones indented.
 fn members(schema: &Value, depth: usize) {
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -6,14 +6,13 @@ use toolkit_ai::name::WireNames;
 use toolkit_ai::serde_json::{Map, Value};
 use toolkit_ai::{Content, ToolCall, ToolChoice, ToolConfig, ToolDefinition, ToolResult};
 
-/// A user message, the model's calls, and the tools' results.
+/// A user message, calls, and results.
 pub(crate) struct Turn {
     pub(crate) asks: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// Turns with their tools.
 #[derive(Default)]
 pub(crate) struct Conversation {
     pub(crate) tools: Vec<ToolDefinition>,
@@ -23,7 +22,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Returns a section per format, with the fields of its requests.
+    /// Returns a section for each format, with its requests' fields.
     pub(crate) fn to_json(&self, options: &DefinitionOptions) -> Value {
         let sections = ApiFormat::ALL.iter().copied().map(|format| (format.name(), format));
         // Mistral's API is Chat Completions with standard fields only.

@@ -1,4 +1,4 @@
-//! The tools that providers define, and the calls that the program runs for them.
+//! The providers' tools, and calls that the program runs for them.
 
 use crate::conversation::{Conversation, Turn};
 use toolkit_ai::llm::hosted::{HostedTool, anthropic, gemini, openai};
@@ -9,8 +9,8 @@ use toolkit_ai::{
     ToolResult,
 };
 
-/// Returns a conversation with all known hosted tools, beside a deferred tool of the program that code may call. Each call
-/// succeeds in its first turn, and fails in the second.
+/// Returns a conversation with all known hosted tools, and a deferred tool for code. Each call first
+/// succeeds, then fails.
 pub(crate) fn conversation() -> Result<Conversation, WireError> {
     let calls = calls()?;
     let failed = vec![Err(ToolError::failed("no disk")); calls.len()];
@@ -18,7 +18,7 @@ pub(crate) fn conversation() -> Result<Conversation, WireError> {
     Ok(Conversation { tools: add().into_iter().collect(), turns, hosted: hosted() })
 }
 
-/// A turn with the calls, whose ids get a prefix, and their outcomes.
+/// A turn with calls, whose ids get a prefix, and outcomes.
 fn turn(prefix: &str, calls: &[ToolCall], outcomes: Vec<Result<ToolOutput, ToolError>>) -> Turn {
     let mut calls = calls.to_vec();
     for call in &mut calls {

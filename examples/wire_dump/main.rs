@@ -1,10 +1,10 @@
-//! The JSON encoded for each provider, for checks against the providers' own types.
+//! The JSON for each provider, to check against the providers' own types.
 //!
-//! `cargo run --features translate --example wire_dump` prints one document: definitions, choice and history of some
-//! tools in all formats; with `--hosted` also the tools that the providers define, and their calls. `wire_dump
-//! [--strict] [--json-schema] [--standard] FILE.jsonl FOLDER` reads tools and calls, one JSON object `{"tools": [{name,
-//! description, parameters}], "calls": [{name, arguments}]}` a line, and writes such documents into the folder.
-//! `wire_dump --replay FILE.jsonl [CUTS]` reads recorded exchanges, and prints what the codecs make of them.
+//! `cargo run --features translate --example wire_dump` prints definitions, choice and history of some tools
+//! in all formats, and with `--hosted` the providers' own tools. `wire_dump [--strict] [--json-schema]
+//! [--standard] FILE.jsonl FOLDER` reads lines `{"tools": [{name, description, parameters}], "calls": [{name,
+//! arguments}]}`, and writes such documents into the folder. `wire_dump --replay FILE.jsonl [CUTS]` prints
+//! what codecs make of recorded exchanges.
 
 #![allow(clippy::print_stdout)]
 
@@ -24,7 +24,7 @@ use toolkit_ai::llm::StrictTools;
 use toolkit_ai::serde_json::{self, Value};
 use toolkit_ai::{ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult};
 
-/// The maximum number of tools in one document; providers accept 128.
+/// The most tools in a document; providers accept 128.
 const MOST_TOOLS: usize = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes a document for consecutive lines with distinct tool names.
+/// Writes documents for consecutive lines with distinct tool names.
 fn dump(file: &Path, folder: &Path, options: &DefinitionOptions) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -91,7 +91,7 @@ fn has_room(conversation: &Conversation, tools: &[ToolDefinition]) -> bool {
     names.len() + tools.len() <= MOST_TOOLS && !tools.iter().any(|tool| names.contains(tool.name.as_str()))
 }
 
-/// Returns the tools and calls of one line; `None` if a name is illegal.
+/// Returns a line's tools and calls, if all names are legal.
 fn read(number: usize, line: &Value) -> Option<(Vec<ToolDefinition>, Turn)> {
     let list = |name: &str| line[name].as_array().into_iter().flatten();
     let tools = list("tools").map(|tool| {

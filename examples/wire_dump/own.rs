@@ -1,4 +1,4 @@
-//! Tools with every kind of parameter, and results of every kind.
+//! Tools with every kind of parameter, and every kind of result.
 
 use crate::conversation::{Conversation, Turn};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ fn now() -> &'static str {
     "12:00"
 }
 
-/// Returns turns with results of each kind of content.
+/// Returns turns with each kind of content in results.
 pub(crate) fn conversation() -> Conversation {
     let mut tools: Vec<ToolDefinition> =
         tools![add, search_web, measure, now].iter().map(|tool| tool.definition().clone()).collect();
@@ -92,7 +92,6 @@ pub(crate) fn conversation() -> Conversation {
     Conversation { tools, turns: vec![turn(0, outcomes), single_turn()], ..Conversation::default() }
 }
 
-/// Returns parallel calls, one per outcome.
 fn turn(number: usize, outcomes: Vec<Result<ToolOutput, ToolError>>) -> Turn {
     let calls: Vec<ToolCall> = (0..outcomes.len())
         .map(|index| ToolCall::new(format!("call_{number}_{index}"), "add", r#"{"a": 1, "b": 2}"#))

@@ -1,6 +1,6 @@
-//! Recorded responses and requests, read by the codecs of this library.
+//! Recorded responses and requests, read by this library's codecs.
 //!
-//! Input and output have one JSON object a line. The bytes of a stream are the characters of a string.
+//! Input and output have a JSON object a line, with characters as a stream's bytes.
 
 use crate::round_trip;
 use std::error::Error;
@@ -11,8 +11,8 @@ use toolkit_ai::llm::{FinishReason, StreamEnd, StreamEvent};
 use toolkit_ai::name::WireNames;
 use toolkit_ai::serde_json::{self, Map, Value, json};
 
-/// Prints the calls of each recorded exchange in `file`, and the requests that this library writes for the same
-/// content. Streams are also read cut off, at `cuts` positions.
+/// Prints the calls of recorded exchanges, and the requests that this library writes for them. Streams are
+/// also cut at `cuts` positions.
 pub(crate) fn print(file: &str, cuts: usize) -> Result<(), Box<dyn Error>> {
     for line in fs::read_to_string(file)?.lines() {
         let exchange: Value = serde_json::from_str(line)?;
@@ -53,7 +53,7 @@ fn body(format: ApiFormat, body: &Value) -> Map<String, Value> {
     }
 }
 
-/// Reads a stream whole, byte by byte, and cut off.
+/// Reads a stream whole, byte by byte, and cut.
 fn stream(format: ApiFormat, bytes: &[u8], cuts: usize) -> Map<String, Value> {
     let (events, end) = read(format, [bytes]);
     let mut replayed = match &end.response {
@@ -68,7 +68,7 @@ fn stream(format: ApiFormat, bytes: &[u8], cuts: usize) -> Map<String, Value> {
     };
     let mut faults = Vec::new();
     let mut yielded = called(&events);
-    // A call without arguments is yielded last.
+    // A call without arguments comes last.
     let whole = end.response.as_ref().map_or(&[][..], |response| &response.calls);
     yielded.sort_by_key(|call| whole.iter().position(|other| other.id == call.id));
     let yielded = calls(&yielded);
@@ -85,7 +85,7 @@ fn stream(format: ApiFormat, bytes: &[u8], cuts: usize) -> Map<String, Value> {
     replayed
 }
 
-/// Returns all events of a stream, and its end.
+/// Returns a stream's events and end.
 fn read<'a>(format: ApiFormat, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<StreamEvent>, StreamEnd) {
     let mut stream = format.accumulator();
     let events = pieces.into_iter().flat_map(|piece| stream.push_bytes(piece)).flatten();
@@ -95,8 +95,7 @@ fn read<'a>(format: ApiFormat, pieces: impl IntoIterator<Item = &'a [u8]>) -> (V
     (events, end)
 }
 
-/// Reads only the first `at` bytes. Returns the fault if a call then looks complete, but differs from the call
-/// in the complete stream.
+/// Reads the first `at` bytes, and returns the fault if a call looks complete but differs.
 fn cut_off(format: ApiFormat, bytes: &[u8], at: usize, whole: &StreamEnd) -> Option<String> {
     let (events, end) = read(format, [bytes.get(..at)?]);
     let whole = whole.response.as_ref().ok()?;
@@ -128,13 +127,12 @@ fn called(events: &[StreamEvent]) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// Returns calls as JSON, with their arguments as a string.
+/// Returns calls as JSON, with arguments as a string.
 pub(crate) fn calls(calls: &[ToolCall]) -> Value {
     let call = |call: &ToolCall| json!({"id": call.id.as_str(), "name": call.name, "arguments": call.arguments.as_str()});
     calls.iter().map(call).collect()
 }
 
-/// Returns the fields of an object.
 pub(crate) fn map(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

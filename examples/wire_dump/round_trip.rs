@@ -7,12 +7,11 @@ use toolkit_ai::llm::{ApiFormat, DefinitionOptions, WireError};
 use toolkit_ai::name::WireNames;
 use toolkit_ai::serde_json::{Map, Value, json};
 
-/// Returns the tools, the tool choice and the messages of a request, as this library writes them. Tools are left out for
-/// APIs whose requests cannot be read.
+/// Returns a request's tools, tool choice and messages as this library writes them. APIs whose requests
+/// cannot be read have no tools.
 ///
-/// The messages are a list of pieces: the index of the first message, the number of messages, and the JSON
-/// written in their place. Messages of the user are not read, and neither are results of some APIs, so they are not
-/// in the list.
+/// Messages are pieces: the first index, the count, and the JSON in their place. User messages, and results
+/// of some APIs, are not read.
 pub(crate) fn write(format: ApiFormat, request: &Map<String, Value>) -> Value {
     let mut written = Map::new();
     if let Some(reader) = RequestFormat::of(format) {
@@ -37,7 +36,6 @@ fn messages_field(format: ApiFormat) -> &'static str {
     }
 }
 
-/// Returns the fields of a request for its tools and its tool choice.
 fn tools(reader: RequestFormat, request: &Map<String, Value>) -> Result<Map<String, Value>, WireError> {
     let format = reader.api();
     let names = WireNames::default();
@@ -56,7 +54,7 @@ fn tools(reader: RequestFormat, request: &Map<String, Value>) -> Result<Map<Stri
     Ok(written)
 }
 
-/// Returns the turns of the model and the results of tools, each read and written.
+/// Returns the model's turns and the tools' results, read and written again.
 fn pieces(format: ApiFormat, messages: &[Value]) -> Result<Value, WireError> {
     let history = WireNames::default();
     let history = format.history(&history);
@@ -65,11 +63,10 @@ fn pieces(format: ApiFormat, messages: &[Value]) -> Result<Value, WireError> {
     while let Some(first) = messages.get(at) {
         let kind = kind(format, first);
         let run = match format {
-            // An item is a part of a turn.
             ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => {
                 messages[at..].iter().take_while(|item| self::kind(format, item) == kind).count()
             }
-            // The results of a turn are written together.
+            // A turn's results are written together.
             _ if kind == "results" => {
                 messages[at..].iter().take_while(|item| self::kind(format, item) == kind).count()
             }
@@ -100,7 +97,7 @@ fn kind(format: ApiFormat, message: &Value) -> &'static str {
         fields.any(|field| value.is_none_or(|value| field == value))
     };
     let item = message["type"].as_str().unwrap_or_default();
-    // The service itself searched for tools.
+    // The service searched for tools.
     let is_hosted = message["execution"] == "server";
     match message["role"].as_str() {
         Some("assistant" | "model") => "model",
@@ -111,7 +108,7 @@ fn kind(format: ApiFormat, message: &Value) -> &'static str {
         None if item == "mcp_approval_response" => "user",
         None if item.ends_with("_output") && !is_hosted || item == "function_result" => "results",
         None if format == ApiFormat::OpenAiResponses && !item.is_empty() => "model",
-        // The input may also be the contents of a single message of the user.
+        // The input may also be the contents of one user message.
         None if matches!(item, "user_input" | "text" | "image" | "audio" | "document" | "video") => "user",
         None if format == ApiFormat::GeminiInteractions => "model",
         _ => "user",

@@ -1,10 +1,9 @@
-//! Chance that is the same in every run.
+//! The same chance in every run.
 
 /// A generator of numbers (xorshift64*).
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// The numbers that belong to a text.
     pub(crate) fn of(text: &str) -> Self {
         Self(
             text.bytes().fold(0x9e37_79b9_7f4a_7c15, |seed, byte| {
@@ -13,7 +12,6 @@ impl Chance {
         )
     }
 
-    /// A number from 0 to `limit - 1`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -1,17 +1,16 @@
-//! A provider's response with these calls: whole, and as a stream.
+//! A provider's response with these calls, whole and as a stream.
 
 use serde_json::{Value, json};
 use toolkit_ai::llm::ApiFormat;
 
 use crate::chance::Chance;
 
-/// One call with the name as the provider knows it.
+/// A call under the provider's name.
 pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) arguments: Value,
 }
 
-/// The whole response.
 pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
     match format {
         ApiFormat::OpenAiResponses => {
@@ -60,8 +59,7 @@ pub(crate) fn whole(format: ApiFormat, calls: &[Asked]) -> Value {
     }
 }
 
-/// The bytes of a streamed response. The calls are written at the same time, in fragments of random
-/// length and in random order, as far as the API allows that.
+/// A streamed response with simultaneous calls, in random fragments and order as far as the API allows.
 pub(crate) fn stream(format: ApiFormat, calls: &[Asked], chance: &mut Chance) -> Vec<u8> {
     let events = match format {
         ApiFormat::OpenAiResponses => responses_events(calls, chance),
@@ -103,7 +101,7 @@ fn chat_call(index: usize, call: &Asked) -> Value {
     json!({"id": id(index), "type": "function", "function": function})
 }
 
-/// One event of a stream. The last one has the finish reason, as a whole response does.
+/// A stream's event, of which the last has the finish reason, as does a whole response.
 fn google(calls: &[Asked], is_last: bool) -> Value {
     let parts: Vec<Value> = calls
         .iter()
@@ -128,7 +126,7 @@ fn responses_item(index: usize, call: &Asked, status: &str, complete: bool) -> V
         "name": call.name, "arguments": arguments, "status": status})
 }
 
-/// The text of each call's arguments, cut, and all cuts in an order that keeps those of one call.
+/// The cut arguments of all calls, mixed but in order for each call.
 fn fragments(calls: &[Asked], chance: &mut Chance) -> Vec<(usize, String)> {
     let mut open: Vec<(usize, Vec<String>)> = calls
         .iter()
@@ -263,7 +261,7 @@ fn bedrock_events(calls: &[Asked], chance: &mut Chance) -> Vec<Value> {
     events
 }
 
-/// A message of Amazon's binary event stream: lengths, headers, payload, and the checksums of both.
+/// A message of Amazon's binary event stream, with lengths, headers, payload and checksums.
 fn event_message(event: &Value) -> Vec<u8> {
     let Some((kind, payload)) = event.as_object().and_then(|fields| fields.iter().next()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! One question: its tools, its calls, and whether they go the way that a validator says.
+//! One question: its tools and calls, compared with a validator.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,17 @@ use toolkit_ai::{Dispatcher, DynamicTool, Json, ToolCall, ToolRegistry, ToolResu
 use crate::spoil::{self, Spoiled};
 use crate::wire::{self, WireTally};
 
-/// How many calls went which way.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Calls that were accepted or refused as the validator decides.
     pub(crate) agree: usize,
     pub(crate) differ: usize,
-    /// Of those that agree, the refused ones.
+    /// The refused calls of those that agree.
     pub(crate) refused: usize,
-    /// Calls that were made wrong on purpose, and those of them that were refused with the right name.
+    /// Calls that were spoiled, and those refused with the right name.
     pub(crate) spoiled: usize,
     pub(crate) caught: usize,
     pub(crate) faults: Vec<String>,
-    /// The same calls through the providers' formats.
+    /// The calls through the providers' formats.
     pub(crate) wire: WireTally,
 }
 
@@ -43,7 +41,6 @@ impl Question {
         Ok(Self { id: text(&question["id"]), tools: list("tools")?, calls })
     }
 
-    /// Runs the calls as they are, and then spoiled.
     pub(crate) async fn check(&self, tally: &mut Tally) -> Result<(), String> {
         let mut validators = BTreeMap::new();
         for tool in &self.tools {
@@ -90,7 +87,7 @@ impl Question {
         Ok(())
     }
 
-    /// A dispatcher for the tools, which return their arguments.
+    /// A dispatcher for tools that return their arguments.
     fn dispatcher(&self, change: impl Fn(Value) -> Value) -> Result<Dispatcher, String> {
         let mut registry = ToolRegistry::new();
         for tool in &self.tools {
@@ -105,7 +102,7 @@ impl Question {
         Dispatcher::new(registry).map_err(|error| error.to_string())
     }
 
-    /// How the result differs from the validator's decision; `None` if it does not.
+    /// The difference from the validator's decision, if any.
     fn differs(&self, validator: &Validator, arguments: &Value, result: &ToolResult) -> Option<String> {
         match (&result.outcome, validator.is_valid(arguments)) {
             (Ok(output), true) => {
@@ -150,12 +147,11 @@ pub(crate) fn calls(calls: &[(String, Value)]) -> Vec<ToolCall> {
     ids.zip(calls).map(call).collect()
 }
 
-/// Whether a message names a parameter, or a place inside its value.
+/// Whether a message names a parameter, or a place inside.
 fn names(message: &str, param: &str) -> bool {
     ["`", ".", "["].iter().any(|end| message.contains(&format!("`{param}{end}")))
 }
 
-/// The parameters that the validator finds fault with.
 fn offenders(validator: &Validator, arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for error in validator.iter_errors(arguments) {

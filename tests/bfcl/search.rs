@@ -1,4 +1,4 @@
-//! How often the tool that a question needs is found by the words of the question.
+//! How often a question's words find its tool.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput, ToolRegistry};
 
-/// For questions of these files, the percentage that must have its tool among the first five: the rate that the `bm25`
-/// crate reached, with English stemming and stop words, on the tools of all files.
+/// The percentage of these files' questions with their tool in the first five, as `bm25` reached with English
+/// stemming and stop words on all tools.
 const FLOORS: [(&str, usize); 4] =
     [("live_simple", 59), ("live_multiple", 72), ("simple", 91), ("multiple", 91)];
 
-/// A tool that is only looked for.
 struct Listed(ToolDefinition);
 
 impl Tool for Listed {
@@ -25,7 +24,7 @@ impl Tool for Listed {
     }
 }
 
-/// Prints the table and returns how many files are below their floor.
+/// Prints the table, and returns the number of files below their floor.
 pub(crate) fn check(
     files: &[(String, PathBuf)],
     say: &mut impl FnMut(String) -> Result<(), String>,
@@ -67,7 +66,7 @@ fn definition(tool: &Value) -> Result<ToolDefinition, String> {
     Ok(ToolDefinition::new(name, text("description"), tool["parameters"].clone()))
 }
 
-/// How many questions there are, and how many have a tool that they need among the first one, five and ten.
+/// The number of questions, and of those with a needed tool in the first one, five and ten.
 fn hits(registry: &ToolRegistry, questions: &[&Value]) -> [usize; 4] {
     let mut hits = [0; 4];
     for question in questions {

@@ -3,16 +3,14 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-/// Arguments that are wrong in one way.
 pub(crate) struct Spoiled {
-    /// The change that makes the call wrong.
     pub(crate) how: &'static str,
-    /// The parameter that the refusal has to name.
+    /// The parameter that the refusal names.
     pub(crate) param: String,
     pub(crate) arguments: Value,
 }
 
-/// Each required parameter that is given, left out.
+/// Leaves out each given required parameter.
 pub(crate) fn without_one<'a>(schema: &'a Value, arguments: &'a Value) -> impl Iterator<Item = Spoiled> + 'a {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     required.filter_map(|name| {
@@ -22,7 +20,7 @@ pub(crate) fn without_one<'a>(schema: &'a Value, arguments: &'a Value) -> impl I
     })
 }
 
-/// Each given parameter with a value that its schema refuses.
+/// Gives each parameter a value that its schema refuses.
 pub(crate) fn of_wrong_type<'a>(
     validator: &'a Validator,
     arguments: &'a Value,
@@ -38,7 +36,7 @@ pub(crate) fn of_wrong_type<'a>(
     })
 }
 
-/// Each given parameter under a name that no parameter has. The schema has to forbid others.
+/// Misspells each given parameter, where the schema forbids others.
 pub(crate) fn misspelt<'a>(schema: &'a Value, arguments: &'a Value) -> impl Iterator<Item = Spoiled> + 'a {
     members(arguments).iter().filter_map(move |(name, value)| {
         let param = format!("{name}_x");

@@ -1,4 +1,4 @@
-//! The calls on their way through each provider's format: written as a response, read, dispatched.
+//! The calls through each provider's format: written as a response, read, dispatched.
 
 use serde_json::Value;
 use toolkit_ai::llm::ApiFormat;
@@ -9,7 +9,7 @@ use toolkit_ai::{Dispatcher, ToolCall};
 use crate::chance::Chance;
 use crate::provider::{self, Asked};
 
-/// How many calls arrived, by format; and how many there were.
+/// The calls that arrived by format, and all calls.
 #[derive(Default)]
 pub(crate) struct WireTally {
     pub(crate) calls: usize,
@@ -18,7 +18,6 @@ pub(crate) struct WireTally {
 }
 
 impl WireTally {
-    /// One line for each format.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> + '_ {
         ApiFormat::ALL.iter().zip(&self.arrived).map(|(format, (whole, streamed))| {
             format!("  {format}: {whole} of {0} arrived whole, {streamed} of {0} streamed", self.calls)
@@ -34,8 +33,7 @@ impl WireTally {
     }
 }
 
-/// Sends the calls of one question through all formats. The tools have to answer as they answer the
-/// calls themselves.
+/// Sends a question's calls through all formats, with the same answers of tools.
 pub(crate) async fn check(
     question: &str,
     dispatcher: &Dispatcher,
@@ -70,7 +68,6 @@ pub(crate) async fn check(
     Ok(())
 }
 
-/// The tools' answers to the calls.
 async fn answers(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Result<String, String>> {
     let results = dispatcher.dispatch(calls).await;
     let text = |outcome: Result<toolkit_ai::ToolOutput, toolkit_ai::ToolError>| match outcome {
@@ -80,7 +77,7 @@ async fn answers(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<Result<St
     results.into_iter().map(|result| text(result.outcome)).collect()
 }
 
-/// The calls in the order of the response. They arrive as they are completed.
+/// The calls in the response's order. They arrive as they are completed.
 fn read_stream(format: ApiFormat, body: &[u8], chance: &mut Chance) -> Result<Vec<ToolCall>, String> {
     let mut stream = format.accumulator();
     let mut events = Vec::new();
@@ -100,7 +97,7 @@ fn read_stream(format: ApiFormat, body: &[u8], chance: &mut Chance) -> Result<Ve
     Ok(yielded)
 }
 
-/// How many calls have the name and the arguments that they should have.
+/// The number of calls with the right name and arguments.
 fn same_calls(came: &[ToolCall], sent: &[(String, Value)], names: &WireNames) -> usize {
     if came.len() != sent.len() {
         return 0;

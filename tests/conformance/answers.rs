@@ -6,7 +6,6 @@ use crate::formats::read_arguments;
 use crate::known::Case;
 use crate::{docstring_answers, schema_answers};
 
-/// The predicate of a name.
 pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
     Some(match name {
         "the first word once" => first_word_once,
@@ -39,7 +38,7 @@ pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
     })
 }
 
-/// Theirs in small letters, where the first word of each part stands once.
+/// The first word of each part of their lowercase answer stands once.
 fn first_word_once(case: &Case<'_>) -> bool {
     let once = |part: &str| {
         let words: Vec<&str> = part.split('_').collect();
@@ -51,7 +50,7 @@ fn first_word_once(case: &Case<'_>) -> bool {
     *case.ours == parts.concat()
 }
 
-/// A refusal that names a text of the row, which is no legal name.
+/// A refusal that names an illegal name of the row.
 fn refused_for_a_name(case: &Case<'_>) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let mut texts = Vec::new();
@@ -71,19 +70,18 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// The name of the method before, which is the whole name if it was unknown.
+/// The name of the method before, which is whole if it was unknown.
 fn method_before(case: &Case<'_>) -> bool {
     let before = &case.input["before"];
     let method = before.get("method_name").filter(|method| !method.is_null());
     *case.ours == *method.unwrap_or(&before["name"])
 }
 
-/// The name in the same answer.
 fn the_name(case: &Case<'_>) -> bool {
     *case.ours == case.answer["name"]
 }
 
-/// A name of 64 characters that begins like theirs and ends with a digest, wherever theirs stands.
+/// A name of 64 characters that begins like theirs and ends with a digest.
 fn short_name(case: &Case<'_>) -> bool {
     let name = case.input["ir"]["name"].as_str().unwrap_or_default();
     let ours = case.ours.to_string();
@@ -92,7 +90,7 @@ fn short_name(case: &Case<'_>) -> bool {
     is_digest(short, name) && case.theirs.to_string().replace(name, short) == ours
 }
 
-/// A text with eight digits of a digest at its end, before it the given one in legal characters.
+/// The given text in legal characters and eight digits of a digest.
 fn is_digest(text: &str, given: &str) -> bool {
     let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let given: String = given.chars().map(legal).collect();
@@ -101,7 +99,6 @@ fn is_digest(text: &str, given: &str) -> bool {
     is_hex && text.len() <= 64 && (start == given || start.len() > 40 && given.starts_with(start))
 }
 
-/// Both refusals name the provider and list our formats.
 fn refused_with_the_formats(case: &Case<'_>) -> bool {
     let provider = case.input["provider"].as_str().unwrap_or_default();
     let refused = &case.answer["refused"];
@@ -110,12 +107,12 @@ fn refused_with_the_formats(case: &Case<'_>) -> bool {
     refused[0] == refused[1] && refused[0].as_str().is_some_and(lists) && case.answer["is_read"] == false
 }
 
-/// An object with the name of a format, and the fields of the row that only this API has.
+/// An object with a format's name, and the row's fields that only this API has.
 fn kept_fields(case: &Case<'_>) -> bool {
     is_kept(case.ours, &case.input["input"])
 }
 
-/// Their definitions, each with the fields of its declaration that only this API has.
+/// Their definitions with the fields that only this API has.
 fn theirs_with_kept_fields(case: &Case<'_>) -> bool {
     let (Some(ours), Some(theirs)) = (case.ours.as_array(), case.theirs.as_array()) else { return false };
     let declarations = case.input["input"]["functionDeclarations"].as_array();
@@ -135,7 +132,7 @@ fn is_kept(kept: &Value, declaration: &Value) -> bool {
     only.is_some_and(|(_, fields)| is_part(fields, declaration))
 }
 
-/// Whether all fields are in `declaration`. The entry without a name lists fields that are absent.
+/// Whether `declaration` has all fields; the entry without a name lists absent ones.
 fn is_part(fields: &Value, declaration: &Value) -> bool {
     let is_there = |(name, value): (&String, &Value)| match (name.as_str(), value, &declaration[name]) {
         ("", Value::Array(absent), _) => {
@@ -150,7 +147,7 @@ fn theirs_without_the_cache_hint(case: &Case<'_>) -> bool {
     crate::vectors::without(case.theirs, &["cache_control"]) == *case.ours
 }
 
-/// The neutral form of a tool of free text, with its format as the Responses API spells it.
+/// A neutral tool of free text, with its format as in the Responses API.
 fn tool_of_free_text(case: &Case<'_>) -> bool {
     let input = &case.input["input"];
     let tool = input.get("custom").unwrap_or(input);
@@ -165,7 +162,6 @@ fn tool_of_free_text(case: &Case<'_>) -> bool {
             "parameters": parameters, "required_parameters": ["input"], "metadata": {"format": format}})
 }
 
-/// The id that the row's call or result has.
 fn given_id<'a>(case: &Case<'a>) -> &'a str {
     let input = case.input;
     let places = ["/ir/tool_call_id", "/tool_calls/0/id", "/input"];
@@ -176,7 +172,6 @@ fn given_id<'a>(case: &Case<'a>) -> &'a str {
 
 const IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
 
-/// An answer with another id; a text is an id itself.
 fn with_id(answer: &Value, id: &str) -> Value {
     match answer {
         Value::String(_) => json!(id),
@@ -205,18 +200,16 @@ fn first_id(answer: &Value) -> Option<&str> {
     }
 }
 
-/// Theirs with the id of the row.
 fn id_as_it_came(case: &Case<'_>) -> bool {
     with_id(case.theirs, given_id(case)) == *case.ours
 }
 
-/// Theirs with an id of legal characters that ends with a digest.
 fn id_with_a_digest(case: &Case<'_>) -> bool {
     let Some(id) = first_id(case.ours) else { return false };
     is_digest(id, given_id(case)) && with_id(case.theirs, id) == *case.ours
 }
 
-/// An id as the runtime makes them: of a digest and the place of the call.
+/// An id as the runtime makes them, from a digest and the call's place.
 fn id_of_its_own(case: &Case<'_>) -> bool {
     is_own_id(case.ours)
 }
@@ -241,7 +234,7 @@ fn function_call(case: &Case<'_>) -> bool {
             "arguments": ir["tool_input"], "status": "completed"})
 }
 
-/// The arguments that the model wrote, as text or as the value that the text is.
+/// The model's arguments, as text or its value.
 fn arguments_as_they_came(case: &Case<'_>) -> bool {
     let call = &case.input["input"];
     let written = call.get("function").unwrap_or(call).get("arguments").unwrap_or(&Value::Null);
@@ -249,7 +242,6 @@ fn arguments_as_they_came(case: &Case<'_>) -> bool {
     *case.ours == read.unwrap_or_else(|| written.clone())
 }
 
-/// Whether a text is the compact JSON of a value.
 fn is_json_of(text: &Value, value: &Value) -> bool {
     let written = value.to_string();
     text.as_str() == Some(&*written)
@@ -270,7 +262,7 @@ fn response_as_json(case: &Case<'_>) -> bool {
     is_json_of(case.ours, response.get("output").unwrap_or(response))
 }
 
-/// Theirs, where user messages that follow each other are one.
+/// Theirs, with consecutive user messages as one.
 fn answers_in_the_next_message(case: &Case<'_>) -> bool {
     let mut merged: Vec<Value> = Vec::new();
     for message in case.theirs.as_array().into_iter().flatten() {
@@ -289,7 +281,7 @@ fn answers_in_the_next_message(case: &Case<'_>) -> bool {
     *case.ours == Value::Array(merged)
 }
 
-/// Theirs, where each text that is a list or an object in JSON is compact.
+/// Theirs, with compact JSON in texts.
 fn theirs_without_spaces(case: &Case<'_>) -> bool {
     fn compact(value: &Value) -> Value {
         match value {
@@ -308,7 +300,7 @@ fn theirs_without_spaces(case: &Case<'_>) -> bool {
     compact(case.theirs) == *case.ours
 }
 
-/// As text theirs as a JSON string, as value the text within.
+/// Theirs as a JSON string, or as the text within.
 fn their_text_in_quotes(case: &Case<'_>) -> bool {
     if case.place.ends_with(".text") {
         return is_json_of(case.ours, case.theirs);
@@ -320,13 +312,13 @@ fn count(text: &Value) -> usize {
     text.as_str().unwrap_or_default().chars().count()
 }
 
-/// The characters of the text that stand neither before the words nor after them.
+/// The characters of the text neither before nor after the words.
 fn number_of_missing(case: &Case<'_>) -> bool {
     let kept = count(&case.answer["head"]) + count(&case.answer["tail"]);
     is_json_of(case.ours, &json!(count(&case.input["text"]) - kept))
 }
 
-/// The beginning of the text and the words are no longer than the limit together.
+/// The beginning and the words fit into the limit.
 fn head_within_the_limit(case: &Case<'_>) -> bool {
     let head = &case.answer["head"];
     let limit = case.input["max_size"].as_u64();
@@ -345,7 +337,7 @@ fn cut_with_a_sign(case: &Case<'_>) -> bool {
     is_cut_with_a_sign(case, case.ours)
 }
 
-/// The beginning of the text up to the limit, the last character of which is `…`.
+/// The beginning up to the limit, ending with `…`.
 fn is_cut_with_a_sign(case: &Case<'_>, cut: &Value) -> bool {
     let text = case.input["text"].as_str().unwrap_or_default();
     let limit = case.input["max_size"].as_u64();
@@ -353,7 +345,6 @@ fn is_cut_with_a_sign(case: &Case<'_>, cut: &Value) -> bool {
     head.is_some_and(|head| text.starts_with(head)) && limit == u64::try_from(count(cut)).ok()
 }
 
-/// As many as theirs, the highest first.
 fn scores_in_order(case: &Case<'_>) -> bool {
     let scores = |list: &Value| -> Vec<f64> {
         list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()

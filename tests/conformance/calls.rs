@@ -1,4 +1,4 @@
-//! Calls of any provider, and the messages that ask and answer.
+//! Calls of any provider, and messages that ask and answer.
 
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
@@ -10,7 +10,7 @@ use crate::lifecycle::output;
 use crate::report::{Answers, Report};
 use crate::vectors::{entry, text};
 
-/// `toolcalls_toolregistry.json`, as far as the shapes of providers go.
+/// `toolcalls_toolregistry.json`, except for results.
 pub(crate) fn toolcalls_toolregistry(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     report.section(file, "parse_tool_call", &["tool_call", "id_generated"], parse_tool_call)?;
     let asking = for_each_provider(file, "assistant_messages", "assistant")?;
@@ -35,10 +35,10 @@ pub(crate) fn toolcalls_toolregistry(file: &Value, report: &mut Report<'_>) -> R
     })
 }
 
-/// They guess the format; ours is the one that takes the call, which is never more than one.
+/// They guess the format, and ours is the only one that takes the call.
 fn parse_tool_call(row: &Value) -> Result<Answers, String> {
     let input = entry(row, "input")?;
-    // Chat Completions and Responses read the calls of these formats, too, so those are the formats that count.
+    // Chat Completions and Responses read these calls, too, so they count.
     let alike = [ApiFormat::Ollama, ApiFormat::Cohere, ApiFormat::GeminiInteractions];
     let formats = ApiFormat::ALL.iter().copied().filter(|format| !alike.contains(format));
     let readings = formats.filter_map(|format| format.parse_calls(input).ok());
@@ -74,8 +74,8 @@ fn both(row: &Value, ours: impl Fn(ApiFormat) -> Result<Value, String>) -> Resul
     Ok(Answers { theirs: theirs.map(same), ours: ours(format).map(same) })
 }
 
-/// Leaves out fields whose absence means the same: content that is `null`, the status of an item in
-/// a request and its id, and the model as the caller.
+/// Removes fields whose absence means the same: `null` content, an item's status and id, and the model as
+/// caller.
 fn without_defaults(format: ApiFormat, value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Definitions in the neutral form, to each provider and back.
+//! Neutral definitions, to each provider and back.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::definition::ToolKind;
@@ -63,7 +63,7 @@ pub(crate) fn toolops_definitions(file: &Value, report: &mut Report<'_>) -> Resu
     report.section(file, "from_native", &["ir"], from_native)
 }
 
-/// `schemas_toolregistry.json`, of which the tools as a request carries them.
+/// `schemas_toolregistry.json`, with tools as in a request.
 pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let by_provider = for_each_provider(file, "schemas", "get_schema")?;
     let outputs = ["answer", "flatten_schema", "tool_parameters", "schema_hash"];
@@ -73,7 +73,7 @@ pub(crate) fn schemas_toolregistry(file: &Value, report: &mut Report<'_>) -> Res
         let (tool, report) = encoded(format, &definition);
         let ours = parts(format, &tool);
         let theirs = theirs(row, "answer")?.map(|tool| match format {
-            // Their `gemini` is one declaration without the list around it.
+            // Their `gemini` is one declaration without a list.
             ApiFormat::Gemini => parts(format, &json!({"function_declarations": [tool]})),
             _ => parts(format, &tool),
         });
@@ -88,7 +88,7 @@ fn of_schema(parameters: &Value) -> Result<ToolDefinition, String> {
     Ok(ToolDefinition::new(name, "d", parameters.clone()))
 }
 
-/// The facts that a rule may compare our schema with: the definition's schema, as it is and resolved, and the losses.
+/// What a rule may compare with: the definition's schema, also resolved, and the losses.
 fn facts(definition: &ToolDefinition, report: &DefinitionReport) -> Value {
     let losses = losses(report);
     let losses: Vec<Value> = losses.iter().map(|(path, keyword)| json!([path, keyword])).collect();
@@ -96,7 +96,7 @@ fn facts(definition: &ToolDefinition, report: &DefinitionReport) -> Value {
     json!({"defined": defined, "original": definition.parameters, "losses": losses})
 }
 
-/// The losses of the parameters: where in the definition's schema, and which keyword.
+/// The places and keywords of the parameters' losses.
 fn losses(report: &DefinitionReport) -> Vec<(String, String)> {
     let losses = report.losses.iter().filter_map(|DefinitionLoss { loss, .. }| {
         let path = loss.path.strip_prefix("/parameters")?;
@@ -105,8 +105,8 @@ fn losses(report: &DefinitionReport) -> Vec<(String, String)> {
     losses.collect()
 }
 
-/// Each definition in each of our formats, judged by itself: the schema in the request accepts the same values
-/// less the reported losses, and no keyword is missing that no loss names.
+/// Each definition in each format: the request's schema accepts the same values less the losses, and lacks no
+/// other keyword.
 fn derived(definitions: Vec<ToolDefinition>, report: &mut Report<'_>) -> Result<(), String> {
     let functions: Vec<_> =
         definitions.into_iter().filter(|definition| definition.kind == ToolKind::Function).collect();
@@ -198,7 +198,7 @@ fn neutral(definition: &ToolDefinition) -> Value {
     neutral_ir(&neutral::write(definition))
 }
 
-/// The neutral form, where a schema of nothing is one of no parameters.
+/// The neutral form, in which an empty schema means no parameters.
 fn neutral_ir(ir: &Value) -> Value {
     let mut ir = ir.clone();
     lower_types(&mut ir["parameters"]);
@@ -209,7 +209,7 @@ fn neutral_ir(ir: &Value) -> Value {
     ir
 }
 
-/// One definition as its fields, several as a list.
+/// A definition as fields, several as a list.
 fn back(answer: Answer) -> Answer {
     answer.map(|list| match list.as_array().map(Vec::as_slice) {
         Some([one]) => one.clone(),

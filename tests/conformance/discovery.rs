@@ -13,7 +13,6 @@ use toolkit_llm::ApiFormat;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{Context, entry, flag, rows, some_text, text};
 
-/// A tool with a fixed answer.
 struct Said(ToolDefinition);
 
 impl Tool for Said {
@@ -66,7 +65,6 @@ pub(crate) fn discovery(file: &Value, report: &mut Report<'_>) -> Result<(), Str
     })
 }
 
-/// The parts of a search tool that the model reads.
 struct SearchTool {
     listed: BTreeMap<String, String>,
     parameters: Value,
@@ -86,13 +84,12 @@ fn search_tools(registry: &ToolRegistry) -> Result<BTreeMap<String, SearchTool>,
     Ok(search_tools)
 }
 
-/// The tools that a description lists, with its text about each.
 fn listed(description: &str) -> BTreeMap<String, String> {
     let lines = description.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
     lines.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
 }
 
-/// The schema of each argument without its description, and the required ones.
+/// The schema of each argument without description, and the required ones.
 fn members(schema: &Value) -> Value {
     let mut members = schema["properties"].as_object().cloned().unwrap_or_default();
     for property in members.values_mut().filter_map(Value::as_object_mut) {
@@ -102,7 +99,7 @@ fn members(schema: &Value) -> Value {
     members.into()
 }
 
-/// The tools of the original. Some it shows only where they were found.
+/// The original's tools, some shown only where they were found.
 fn registry(file: &Value) -> Result<ToolRegistry, String> {
     let mut tools: BTreeMap<String, ToolDefinition> = BTreeMap::new();
     let mut add = |name: &str, description: &str, metadata: ToolMetadata| {
@@ -145,7 +142,6 @@ fn call(runtime: &Runtime, dispatcher: &Dispatcher, tool: &str, arguments: &Valu
     }
 }
 
-/// The original's returned value or raised exception.
 fn result(outcome: &Value) -> Result<Answer, String> {
     match (outcome.get("ok"), outcome.get("error")) {
         (Some(value), _) => Ok(Ok(value.clone())),
@@ -154,7 +150,7 @@ fn result(outcome: &Value) -> Result<Answer, String> {
     }
 }
 
-/// The names of the tools that were found, in their order, the text about each, and the scores.
+/// The names of found tools in order, the text about each, and the scores.
 fn seen(answer: Answer) -> Result<Answer, String> {
     let found = match answer {
         Ok(found) => found,

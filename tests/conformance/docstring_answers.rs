@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::known::Case;
 
-/// The predicate of a name.
 pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
     Some(match name {
         "theirs without blanks around" => theirs_without_blanks,
@@ -26,7 +25,7 @@ fn theirs_without_blanks(case: &Case<'_>) -> bool {
     case.theirs.as_str().is_some_and(|theirs| *case.ours == theirs.trim())
 }
 
-/// For each parameter of `[[name, text], …]` whether the texts fit.
+/// Whether the texts of `[[name, text], …]` fit for each parameter.
 fn texts_fit(case: &Case<'_>, fit: impl Fn(&str, &str) -> bool) -> bool {
     let theirs = case.theirs.as_array();
     let ours = case.ours.as_array();
@@ -39,7 +38,6 @@ fn texts_fit(case: &Case<'_>, fit: impl Fn(&str, &str) -> bool) -> bool {
         })
 }
 
-/// Theirs up to the next field.
 fn beginning_of_theirs(case: &Case<'_>) -> bool {
     texts_fit(case, |theirs, ours| {
         theirs.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with(" :"))
@@ -56,7 +54,6 @@ fn end_of_theirs(case: &Case<'_>) -> bool {
     texts_fit(case, |theirs, ours| theirs.ends_with(ours))
 }
 
-/// Theirs and words of the docstring after a blank.
 fn theirs_and_the_next_line(case: &Case<'_>) -> bool {
     texts_fit(case, |theirs, ours| {
         let rest = ours.strip_prefix(theirs);
@@ -66,7 +63,7 @@ fn theirs_and_the_next_line(case: &Case<'_>) -> bool {
     })
 }
 
-/// A line names each parameter, after marks, a field's name and a type, and before its text.
+/// A line names each parameter, after marks, a field's name and a type.
 fn names_at_the_beginning(case: &Case<'_>) -> bool {
     let named: BTreeSet<&str> = lines(case)
         .flat_map(|line| {
@@ -92,7 +89,7 @@ fn names(list: &Value) -> BTreeSet<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Ours are the last words before the colon of each `:param`, theirs all of them.
+/// Ours are the last words before the colon of `:param`, theirs all.
 fn last_word_of_their_names(case: &Case<'_>) -> bool {
     let fields = lines(case).filter_map(|line| line.strip_prefix(":param ")?.split_once(':'));
     let (whole, last): (BTreeSet<&str>, BTreeSet<&str>) =
@@ -103,7 +100,6 @@ fn last_word_of_their_names(case: &Case<'_>) -> bool {
     }
 }
 
-/// A line begins with marks and each name.
 fn names_with_marks(case: &Case<'_>) -> bool {
     let marked = |name: &&str| {
         lines(case).any(|line| {
@@ -115,7 +111,7 @@ fn names_with_marks(case: &Case<'_>) -> bool {
     !ours.is_empty() && ours.iter().all(marked)
 }
 
-/// A line below the underline begins with each name, alone or in a list.
+/// A line below the underline begins with each name.
 fn names_under_a_title(case: &Case<'_>) -> bool {
     let below = lines(case).skip_while(|line| !line.starts_with("---")).skip(1);
     let listed: BTreeSet<&str> =

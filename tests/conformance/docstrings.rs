@@ -8,7 +8,7 @@ use toolkit_docstring::Docstring;
 use crate::report::{Answers, Report};
 use crate::vectors::{entry, some_text, text};
 
-/// `docstring_params.json`, where SoulBot is the one that finds parameters in several styles.
+/// `docstring_params.json`, in which SoulBot finds parameters in several styles.
 pub(crate) fn docstring_params(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let outputs = ["id", "note", "soulbot", "openjiuwen", "toolregistry"];
     report.section(file, "cases", &outputs, |row| {
@@ -21,8 +21,8 @@ pub(crate) fn docstring_params(file: &Value, report: &mut Report<'_>) -> Result<
     })
 }
 
-/// Their summary is the first line, ours the first paragraph. Parameters are compared by name: those
-/// that both describe have one `text`, the others are `only_theirs` or `only_ours`.
+/// Their summary is the first line, ours the first paragraph. Parameters are compared by name, as `text` in
+/// both, `only_theirs` or `only_ours`.
 fn answers(summary: &str, theirs: &BTreeMap<&str, &str>, ours: &Docstring) -> Answers {
     let described = ours.params.iter().filter(|param| !param.description.is_empty());
     let params: BTreeMap<&str, &str> =

@@ -1,4 +1,4 @@
-//! Calls that are run: their results, and the permissions they need.
+//! Calls that are run, and the permissions they need.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn kaput() -> String {
     "kaput".to_owned()
 }
 
-/// `toolcalls_toolregistry.json`, as far as calls are run.
+/// `toolcalls_toolregistry.json`, as far as calls run.
 pub(crate) fn execute(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let runtime = Builder::new_current_thread().enable_all().build().context("a runtime")?;
     let registry = registry().context("the original's tools")?;
@@ -60,7 +60,7 @@ pub(crate) fn execute(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
     })
 }
 
-/// The original has three ways to run a call, which do not always agree.
+/// The original has three ways to run a call, which may disagree.
 fn for_each_way(file: &Value) -> Result<Value, String> {
     let mut each = Vec::new();
     for row in rows(file, "execute")? {
@@ -71,7 +71,6 @@ fn for_each_way(file: &Value) -> Result<Value, String> {
     Ok(json!({"execute": each}))
 }
 
-/// The value of the original's result.
 fn returned(result: &Value, name: &str) -> Answer {
     let value = match &result[name] {
         Value::String(text) => written(text),
@@ -113,7 +112,7 @@ fn dispatch(runtime: &Runtime, dispatcher: &Dispatcher, call: &Value) -> Result<
     Ok(match &result.outcome {
         Err(error) => Err(error.to_string()),
         Ok(output) if output.content().len() == 1 => Ok(written(&output.to_text())),
-        // The original keeps blocks as one of the providers has them.
+        // The original keeps a provider's blocks.
         Ok(_) => {
             let messages = ApiFormat::Anthropic.encode_results(&results);
             Ok(messages[0]["content"][0]["content"].clone())
@@ -121,7 +120,7 @@ fn dispatch(runtime: &Runtime, dispatcher: &Dispatcher, call: &Value) -> Result<
     })
 }
 
-/// A program that checks its rules refuses to run with rules that overrule stricter ones.
+/// A checked program refuses rules that overrule stricter ones.
 fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     let rules = entry(row, "rules")?.as_array().ok_or("`rules` is not a list")?;
     let mut permissions = Permissions::new();
@@ -149,7 +148,6 @@ fn permissions(runtime: &Runtime, row: &Value) -> Result<Answer, String> {
     dispatch(runtime, &dispatcher, &call)
 }
 
-/// A result as JSON, where it is JSON.
 fn written(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }

@@ -1,4 +1,4 @@
-//! The shared parts of the comparisons of provider formats.
+//! Shared parts of the comparisons of provider formats.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::ToolDefinition;
@@ -10,17 +10,16 @@ use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
 
 use crate::vectors::{self, entry, text};
 
-/// The format that other systems call so.
 pub(crate) fn format(provider: &str) -> Result<ApiFormat, String> {
     provider.parse().map_err(|error| format!("{error}"))
 }
 
-/// The format in which the requests of an API are read.
+/// The format of an API's requests.
 pub(crate) fn reader(format: ApiFormat) -> Result<RequestFormat, String> {
     RequestFormat::of(format).ok_or_else(|| format!("requests of {format} cannot be read"))
 }
 
-/// A definition as a request carries it, and the report about it.
+/// A definition as in a request, and its report.
 pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value, DefinitionReport) {
     let names = WireNames::new(format.name_rule(), [definition.name.as_str()]);
     let tools = format.encode_definitions([definition], &names, &DefinitionOptions::default());
@@ -32,7 +31,7 @@ pub(crate) fn encoded(format: ApiFormat, definition: &ToolDefinition) -> (Value,
     (tool, tools.report().clone())
 }
 
-/// Gives the parameters the names that they have in `own`. A provider refuses names such as `$ref`.
+/// Gives parameters the names in `own`, because providers refuse names such as `$ref`.
 fn own_names(schema: &mut Value, own: &Value) {
     let names = [NameRule::SHORT_DOTS, NameRule::IDENTIFIERS].map(|rule| parameter_names(rule, own));
     let unspell =
@@ -48,7 +47,7 @@ fn own_names(schema: &mut Value, own: &Value) {
     });
 }
 
-/// A row for each provider in the entry `by`, which holds an answer for each.
+/// A row for each provider in the entry `by`, with its answer.
 pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result<Value, String> {
     let mut rows = Vec::new();
     for row in vectors::rows(file, section)? {
@@ -62,7 +61,6 @@ pub(crate) fn for_each_provider(file: &Value, section: &str, by: &str) -> Result
     Ok(json!({section: rows}))
 }
 
-/// The other system's answer in a row.
 pub(crate) fn theirs(row: &Value, name: &str) -> Result<Result<Value, String>, String> {
     let answer = entry(row, name)?;
     match (answer.get("ok"), answer.get("error")) {
@@ -72,7 +70,7 @@ pub(crate) fn theirs(row: &Value, name: &str) -> Result<Result<Value, String>, S
     }
 }
 
-/// The place of the schema in a tool of this format, and the place of the tool's fields.
+/// The places of the schema and the fields in a tool.
 fn places(format: ApiFormat) -> (&'static str, &'static str) {
     match format {
         ApiFormat::OpenAiChat | ApiFormat::Ollama | ApiFormat::Cohere => ("/function", "parameters"),
@@ -83,14 +81,13 @@ fn places(format: ApiFormat) -> (&'static str, &'static str) {
     }
 }
 
-/// The schema in a tool of this format.
 pub(crate) fn schema_of(format: ApiFormat, tool: &Value) -> Value {
     let (place, key) = places(format);
     tool.pointer(place).and_then(|fields| fields.get(key)).cloned().unwrap_or_default()
 }
 
-/// A tool as two entries, the schema and all else. Spellings of one meaning become one: Google's types
-/// in capital letters, which only newer versions write, and a missing schema, which is one of nothing.
+/// A tool as its schema and all else. Equal spellings become one: Google's uppercase types, and a missing
+/// schema.
 pub(crate) fn parts(format: ApiFormat, tool: &Value) -> Value {
     let mut schema = schema_of(format, tool);
     if format == ApiFormat::Gemini {
@@ -107,7 +104,7 @@ pub(crate) fn parts(format: ApiFormat, tool: &Value) -> Value {
     json!({"shape": shape, "parameters": schema})
 }
 
-/// Writes `STRING` and the like in small letters, as a schema's `type` and nowhere else.
+/// Writes a schema's `type` in small letters, and nothing else.
 pub(crate) fn lower_types(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if let Some(Value::String(kind)) = fields.get_mut("type") {
@@ -125,7 +122,7 @@ pub(crate) fn lower_types(schema: &mut Value) {
     }
 }
 
-/// Field names in snake case, which protobuf's JSON takes for the same as those in camel case.
+/// Field names in snake case, which protobuf's JSON takes like camel case.
 pub(crate) fn snake_case(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -145,7 +142,7 @@ pub(crate) fn snake_case(value: &Value) -> Value {
     }
 }
 
-/// JSON within text becomes the value, so that spaces and escapes make no difference.
+/// JSON within text becomes the value, without spaces and escapes.
 pub(crate) fn read_arguments(value: &Value) -> Value {
     let read = |name: &str, value: &Value| match (name, value) {
         ("arguments", Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),

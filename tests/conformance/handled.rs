@@ -1,4 +1,4 @@
-//! Calls that are handed over one by one, to tools of ours and to a foreign toolset.
+//! Calls handed over one by one, to our tools and a foreign toolset.
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -36,7 +36,7 @@ fn ten() -> u32 {
     10
 }
 
-/// The original's tools whose arguments are no object. They stand in a toolset of their own.
+/// The original's tools with arguments that are no object, in their own toolset.
 struct Foreign;
 
 impl ToolProvider for Foreign {
@@ -109,7 +109,7 @@ pub(crate) fn handle(file: &Value, report: &mut Report<'_>) -> Result<(), String
     })
 }
 
-/// The section `tool_definition` of `kosong.json`: which schemas a tool may have.
+/// The section `tool_definition` of `kosong.json`, on allowed schemas.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     use toolkit_core::{DynamicTool, Tool};
@@ -152,7 +152,7 @@ fn result_value(result: &ToolResult) -> Value {
                 ErrorKind::NotFound => "ToolNotFoundError",
                 ErrorKind::InvalidJson => "ToolParseError",
                 ErrorKind::InvalidArguments => "ToolValidateError",
-                // The tool's own message has no words of ours before it.
+                // Our words do not precede the tool's own message.
                 ErrorKind::Failed if !error.message().starts_with("Error running tool") => "ToolError",
                 ErrorKind::Failed => "ToolRuntimeError",
                 _ => "another error",
@@ -184,7 +184,7 @@ fn theirs(result: &Value) -> Result<Answer, String> {
     })))
 }
 
-/// The message without the reasons of parser and validator, and without our advice: the beginning is the same.
+/// The message without reasons of parser and validator or our advice.
 fn without_reason(kind: &str, message: &str) -> String {
     let end = match kind {
         "ToolParseError" | "ToolValidateError" => message.find(": "),

@@ -1,4 +1,4 @@
-//! The intended differences, as data: the place, the inputs, toolkit's answer, and the reason.
+//! The intended differences: the place, the inputs, toolkit's answer and the reason.
 
 use std::cell::Cell;
 
@@ -8,25 +8,23 @@ use serde_json::Value;
 use crate::answers;
 use crate::vectors::{self, Context};
 
-/// All rules of `known_differences.json`.
 pub(crate) struct KnownDifferences(Vec<Rule>);
 
-/// One place of a row where the answers differ.
+/// A place of a row with different answers.
 pub(crate) struct Case<'a> {
     pub(crate) file: &'a str,
     /// For example `cases.name`.
     pub(crate) place: &'a str,
-    /// The schema within the answer that differs, as a JSON pointer. Empty elsewhere.
+    /// The differing schema within the answer, as a JSON pointer.
     pub(crate) path: &'a str,
-    /// The row without its answers, and with the facts of the check in `facts`.
+    /// The row without answers, and with the check's `facts`.
     pub(crate) input: &'a Value,
     pub(crate) theirs: &'a Value,
     pub(crate) ours: &'a Value,
-    /// Our whole answer to the row.
     pub(crate) answer: &'a Value,
 }
 
-/// One intended difference: its places, and toolkit's answer there.
+/// An intended difference: its places, and toolkit's answer.
 struct Rule {
     /// Files and places, for example `kosong.json handle.output`.
     at: Vec<(String, String)>,
@@ -36,24 +34,20 @@ struct Rule {
     uses: Cell<usize>,
 }
 
-/// A rule's statement about our answer.
 enum Statement {
-    /// It is this value.
     Value(Value),
-    /// These parts of the whole answer to the row have these values.
+    /// Parts of the whole answer have these values.
     Answer(Vec<(String, Value)>),
     /// It is this part of the row.
     Row(String),
-    /// It is a refusal whose text holds these words; `{/name}` stands for a part of the row.
+    /// A refusal holds these words, with `{/name}` for a part of the row.
     Refused(String),
-    /// A named predicate holds.
     Is(fn(&Case<'_>) -> bool),
 }
 
-/// The outcome of all rules for one difference.
 pub(crate) enum Verdict {
     Stated,
-    /// Rules cover the place, and none of them states this answer.
+    /// Rules cover the place, but state no such answer.
     Otherwise(Vec<String>),
 }
 
@@ -81,12 +75,11 @@ impl KnownDifferences {
         self.0.len()
     }
 
-    /// The reasons of the rules, with the number of differences that needed each.
+    /// The reasons of rules, with the number of differences for each.
     pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|rule| (rule.reason.as_str(), rule.uses.get()))
     }
 
-    /// The rules that no row needed.
     pub(crate) fn unused(&self) -> impl Iterator<Item = String> {
         let unused = self.0.iter().filter(|rule| rule.uses.get() == 0);
         unused.map(|rule| format!("{:?}: {}", rule.at, rule.reason))
@@ -117,7 +110,7 @@ impl Rule {
         })
     }
 
-    /// A rule for `cases` is one for `cases.name` too. A `*` in the file's name stands for any text.
+    /// A rule for `cases` covers `cases.name`, and `*` in the file's name any text.
     fn covers(&self, case: &Case<'_>) -> bool {
         let is_there = self.at.iter().any(|(file, place)| {
             let in_file = match file.split_once('*') {
@@ -167,7 +160,7 @@ impl Statement {
     }
 }
 
-/// The words with each `{/name}` replaced by that part of the row.
+/// Replaces each `{/name}` by that part of the row.
 fn filled(words: &str, row: &Value) -> String {
     let mut pieces = words.split('{');
     let mut filled = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Schemas without references, streams that are put together, and calls that are handed over.
+//! Schemas without references, assembled streams, and calls handed over.
 
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaDialect;
@@ -40,7 +40,7 @@ fn same(one: &Value, other: &Value) -> String {
     meaning::difference(one, other).map_or("kept".to_owned(), |value| format!("different for {value}"))
 }
 
-/// Text, reasoning and calls of a message of theirs, and the calls that they announced.
+/// Their message's text, reasoning and calls, and announced calls.
 fn message(result: &Value) -> Value {
     let parts = match &result["message"]["content"] {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -61,7 +61,7 @@ fn call(call: &Value) -> Value {
     json!([call["id"], call["function"]["name"], call["function"]["arguments"]])
 }
 
-/// Their parts of a stream as chunks of Chat Completions, put together by ours.
+/// Their stream as chunks of Chat Completions, assembled by ours.
 fn streamed(parts: &Value) -> Result<Answer, String> {
     let mut stream = ApiFormat::OpenAiChat.accumulator();
     let mut index = -1;

@@ -45,7 +45,7 @@ pub(crate) fn toolops_lifecycle(file: &Value, report: &mut Report<'_>) -> Result
     })
 }
 
-/// Both answers, where Google's fields are spelled in one way.
+/// Both answers, with one spelling of Google's fields.
 fn in_format(
     row: &Value,
     theirs: Answer,
@@ -76,7 +76,7 @@ fn histories(file: &Value) -> Result<Value, String> {
     Ok(json!({"fix_orphaned": all}))
 }
 
-/// The field of a request that holds the choice.
+/// The request's field for the choice.
 fn choice_field(format: ApiFormat) -> (&'static str, &'static str) {
     match format {
         ApiFormat::Gemini => ("toolConfig", "tool_config"),
@@ -150,7 +150,7 @@ fn call_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     Ok(Ok(written_call(format, &call)?))
 }
 
-/// A call of free text, in formats that have such calls.
+/// A call of free text, where formats have them.
 fn custom_call(format: ApiFormat) -> Result<ToolCall, String> {
     let call = match format {
         ApiFormat::OpenAiChat => json!({"id": "a", "type": "custom", "custom": {"name": "f", "input": "x"}}),
@@ -163,7 +163,6 @@ fn custom_call(format: ApiFormat) -> Result<ToolCall, String> {
     calls.into_iter().next().ok_or_else(|| format!("{format}: no custom call"))
 }
 
-/// The call in the message that asks for it.
 fn written_call(format: ApiFormat, call: &ToolCall) -> Result<Value, String> {
     let messages = format.encode_calls(std::slice::from_ref(call), &WireNames::default());
     let place = match format {
@@ -199,7 +198,7 @@ fn result_to(format: ApiFormat, ir: &Value) -> Result<Answer, String> {
     Ok(Ok(json!(messages).pointer(place).cloned().unwrap_or_default()))
 }
 
-/// The output of a tool: text, blocks of content, or a value.
+/// A tool's text, blocks of content, or value.
 pub(crate) fn output(result: &Value) -> Result<ToolOutput, String> {
     let json = |value: &Value| JsonText::new(value).map(Content::Json).map_err(|error| error.to_string());
     match result {
@@ -240,7 +239,7 @@ fn result_from(format: ApiFormat, input: &Value) -> Result<Answer, String> {
     Ok(answer(results.map(Option::unwrap_or_default)))
 }
 
-/// The entries of their result that ours has too: a result as the text that the model read.
+/// Their result as the text that the model read.
 fn plain_result(ir: &Value) -> Value {
     let Value::Object(fields) = ir else { return ir.clone() };
     let mut fields = fields.clone();

@@ -7,14 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::places;
 
-/// How deep a schema is searched for properties and allowed values.
 const DEEPEST: usize = 12;
 
-/// `kept` if our schema accepts the objects that the definition's accepts, less the meaning of the losses; else the
-/// fault. Arguments are always an object.
+/// `kept` if our schema accepts the definition's objects, less the losses; else the fault.
 ///
-/// A loss excuses its own meaning: without the keyword at its place the definition's schema has to accept all that ours
-/// accepts. Where a loss names a keyword that the definition does not have, ours says more there, and only there.
+/// A loss excuses its own meaning: without its keyword, the definition has to accept all that ours accepts.
+/// If the definition lacks the keyword, ours says more only there.
 pub(crate) fn verdict(defined: &Value, ours: &Value, losses: &[(String, String)]) -> String {
     let Some(our_validator) = validator(ours) else { return format!("ours is no valid schema: {ours}") };
     let Some(first) = validator(defined) else { return "kept".to_owned() };
@@ -41,7 +39,7 @@ pub(crate) fn verdict(defined: &Value, ours: &Value, losses: &[(String, String)]
 
 const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 
-/// The definition's schema without the lost keywords; the fault, if a loss names a keyword that is not lost.
+/// The definition without lost keywords, or the fault if one is not lost.
 pub(crate) fn without_losses(
     defined: &Value,
     ours: &Value,
@@ -50,7 +48,7 @@ pub(crate) fn without_losses(
     let mut weaker = defined.clone();
     for (path, keyword) in losses {
         let without = weakened(&weaker, defined, ours, path, keyword)?;
-        // References may lead into a keyword that is no part of JSON Schema: they are still followed.
+        // References are followed into keywords outside of JSON Schema.
         if validator(&without).is_some() || validator(defined).is_none() {
             weaker = without;
         }
@@ -58,7 +56,6 @@ pub(crate) fn without_losses(
     Ok(weaker)
 }
 
-/// The definition's schema without the keyword of one loss.
 fn weakened(
     weaker: &Value,
     defined: &Value,
@@ -83,7 +80,7 @@ fn weakened(
         }
         (Some(_), _) => places::without(weaker, path, keyword),
         (None, Some(_)) => {
-            // Branches of a union are put together, so the union is compared as one.
+            // Branches are put together, so the union is compared as one.
             let path = path.split("/anyOf/").next().unwrap_or(path);
             places::with(weaker, path, places::at(ours, path))
         }
@@ -109,8 +106,7 @@ fn mixes(value: &Value, defined: &Value, union: &str) -> bool {
     !fits.any(|fits| fits)
 }
 
-/// The first object that one of the schemas accepts and the other does not; `None` if they agree on all
-/// that are tried. Ours has to be a valid schema.
+/// The first sample on which the schemas disagree; ours must be valid.
 pub(crate) fn difference(theirs: &Value, ours: &Value) -> Option<Value> {
     let Some(second) = validator(ours) else { return Some(json!("ours is no valid schema")) };
     let first = validator(theirs)?;
@@ -124,7 +120,6 @@ fn validator(schema: &Value) -> Option<Validator> {
     jsonschema::draft202012::new(schema).ok()
 }
 
-/// The keywords that a schema uses.
 pub(crate) fn keywords(schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect_keywords(schema, 0, &mut found);
@@ -151,7 +146,7 @@ fn collect_keywords(schema: &Value, depth: usize, found: &mut BTreeSet<String>) 
     }
 }
 
-/// A schema in plain JSON Schema, where `nullable` means nothing.
+/// Plain JSON Schema, in which `nullable` means nothing.
 pub(crate) fn without_nullable(schema: &Value) -> Value {
     each_schema(schema, &|fields| match fields.shift_remove("nullable") {
         Some(Value::Bool(true)) => json!({"anyOf": [fields, {"type": "null"}]}),
@@ -159,7 +154,7 @@ pub(crate) fn without_nullable(schema: &Value) -> Value {
     })
 }
 
-/// A schema where `nullable` is written as the type `null`, or as a branch of it.
+/// A schema with the type or branch `null` for `nullable`.
 pub(crate) fn null_in_words(schema: &Value) -> Value {
     each_schema(schema, &|fields| {
         if fields.get("nullable") != Some(&Value::Bool(true))
@@ -181,7 +176,7 @@ pub(crate) fn null_in_words(schema: &Value) -> Value {
     })
 }
 
-/// A schema without the closing of objects, which Google does not need: its models never write unnamed members.
+/// A schema with open objects, as Google's models never write unnamed members.
 pub(crate) fn without_closing(schema: &Value) -> Value {
     each_schema(schema, &|fields| {
         if fields.get("additionalProperties") == Some(&Value::Bool(false)) {
@@ -209,8 +204,7 @@ fn each_schema(schema: &Value, change: &dyn Fn(&mut Map<String, Value>) -> Value
     change(&mut fields)
 }
 
-/// Arguments to try: for each property that is named anywhere, objects with each value that may make a
-/// difference, alone and beside values for all others.
+/// Arguments to try: each property with each value that may matter, alone and beside values for all others.
 fn samples(schemas: &[&Value]) -> Vec<Value> {
     let mut found = Found::default();
     schemas.iter().for_each(|schema| found.look(schema, 0));
@@ -254,7 +248,6 @@ fn samples(schemas: &[&Value]) -> Vec<Value> {
 #[derive(Default)]
 struct Found {
     names: BTreeSet<String>,
-    /// Values of `enum`, `const` and `default`, as JSON text.
     values: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Tool names: normalising them, and putting them into namespaces.
+//! Tool names: normalising, and namespaces.
 
 use serde_json::{Value, json};
 use toolkit_core::ToolName;
@@ -9,7 +9,7 @@ use toolkit_core::name::{
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::{entry, flag, some_text, text};
 
-/// The function that the `from_function` rows are made of.
+/// The function of the `from_function` rows.
 const FUNCTION: &str = "multiply";
 
 /// `normalize_names.json`
@@ -17,7 +17,7 @@ pub(crate) fn normalize_names(file: &Value, report: &mut Report<'_>) -> Result<(
     report.section(file, "normalize", &["output", "matches_openai_pattern"], |row| {
         let theirs = text(row, "output")?;
         let ours = normalize(text(row, "input")?);
-        // Where one turn is not enough for the original, we still end where it would end.
+        // Where the original needs several turns, we end where it would.
         Ok(Answers::values(
             json!({"output": theirs, "settled": normalize(theirs)}),
             json!({"output": ours, "settled": ours}),
@@ -94,7 +94,7 @@ fn qualify_name(row: &Value) -> Result<Answers, String> {
     let ours = ToolName::from_parts(name, None, method.unwrap_or(name))
         .and_then(|name| name.update_namespace(namespace, force, separator));
     let ours = ours.map(|qualified| {
-        // The original also gives the method of a name that stays as it is.
+        // The original also gives the method of an unchanged name.
         let whole = qualified.as_str();
         let rest = whole.split_once(separator.as_char()).map_or(whole, |(_, rest)| rest);
         let is_known = method.is_some() || qualified.method_name() != whole;
@@ -120,13 +120,13 @@ fn from_function(arguments: &Value) -> Result<Result<ToolName, NameError>, Strin
     Ok(name.and_then(|name| name.update_namespace(namespace.unwrap_or_default(), false, separator)))
 }
 
-/// Our name for the parts in a row, where an unknown method is the whole name.
+/// Our name for a row's parts, where an unknown method is the whole name.
 fn named(parts: &Value) -> Result<Result<ToolName, NameError>, String> {
     let name = text(parts, "name")?;
     Ok(ToolName::from_parts(name, some_text(parts, "namespace")?, method(parts, name)?))
 }
 
-/// The parts of a name in a row, with unknown parts spelled as in ours.
+/// A row's parts of a name, with unknown parts as in ours.
 fn parts(row: &Value) -> Result<Value, String> {
     let name = text(row, "name")?;
     let method = method(row, name)?;

@@ -1,5 +1,5 @@
-//! llm-rosetta's neutral form of a definition: `type`, `name`, `description`, `parameters`, `required_parameters` and
-//! `metadata`. The recorded rows state their definitions in it.
+//! llm-rosetta's neutral form of a definition: `type`, `name`, `description`, `parameters`,
+//! `required_parameters` and `metadata`. The recorded rows state definitions in it.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::definition::{TextFormat, ToolKind, ToolSource};
@@ -7,7 +7,6 @@ use toolkit_core::{ToolDefinition, ToolName};
 
 type Fields = Map<String, Value>;
 
-/// Reads a definition, or returns why it is none.
 pub(crate) fn read(ir: &Value) -> Result<ToolDefinition, String> {
     let fields = ir.as_object().ok_or("expected an object")?;
     let name = text(fields, "name")?.ok_or("expected a tool name at `name`")?;
@@ -29,7 +28,7 @@ pub(crate) fn read(ir: &Value) -> Result<ToolDefinition, String> {
     Ok(definition)
 }
 
-/// Writes a definition. Of its metadata, the form has `meta` and the source.
+/// Of the metadata, the form has `meta` and the source.
 pub(crate) fn write(definition: &ToolDefinition) -> Value {
     let mut metadata = definition.metadata.meta.clone();
     let kind = match (&definition.kind, definition.metadata.source) {
@@ -59,7 +58,7 @@ pub(crate) fn write(definition: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the schema of the parameters, with `required_parameters` in its `required`.
+/// Returns the parameters' schema, with `required_parameters` in `required`.
 fn parameters(fields: &Fields) -> Result<Value, String> {
     let mut schema = optional(fields, "parameters", Value::as_object)?.cloned().unwrap_or_default();
     if schema.is_empty() {
@@ -91,7 +90,7 @@ fn text<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, String> {
     optional(fields, name, Value::as_str)
 }
 
-/// Reads an optional field, and returns an error if it has another type.
+/// Reads an optional field, unless its type is wrong.
 fn optional<'a, T>(
     fields: &'a Fields,
     name: &str,

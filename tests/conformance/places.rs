@@ -1,12 +1,12 @@
-//! Two schemas keyword by keyword, and one schema with its references resolved.
+//! Two schemas keyword by keyword, and a schema without references.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// A keyword that two schemas do not share. Absent keywords are null.
+/// A keyword in which schemas differ, null where absent.
 pub(crate) struct Place {
-    /// The schema that holds the keyword, as a JSON pointer.
+    /// The keyword's schema, as a JSON pointer.
     pub(crate) path: String,
     pub(crate) keyword: String,
     pub(crate) theirs: Value,
@@ -28,8 +28,7 @@ const SINGLE: [&str; 10] = [
     "contentSchema",
 ];
 
-/// The keywords in which the schemas differ. A schema that only one of them has is a difference at its own place,
-/// as the keyword `property` or `schema`.
+/// The differences in keywords, with `property` or `schema` where a whole schema is missing.
 pub(crate) fn differences(theirs: &Value, ours: &Value) -> Vec<Place> {
     let mut places = Vec::new();
     compare("", theirs, ours, &mut places);
@@ -89,8 +88,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The schema with every reference replaced by the schema it leads to, and without those definitions. A reference
-/// that leads nowhere, or back to a schema that holds it, stays.
+/// The schema with targets in place of references, except missing and enclosing ones.
 pub(crate) fn resolved(schema: &Value) -> Value {
     resolve(schema, schema, &["#"])
 }
@@ -127,8 +125,7 @@ fn part(keyword: &str, value: &Value, root: &Value, within: &[&str]) -> Value {
     }
 }
 
-/// The schema that a reference leads to. A name that the root does not define is looked for in all schemas, as
-/// nested `$defs` are written in practice.
+/// A reference's target, also in nested `$defs`.
 fn lookup<'a>(name: &str, root: &'a Value) -> Option<&'a Value> {
     let pointer = name.strip_prefix('#')?;
     root.pointer(pointer).or_else(|| nested(pointer, root))
@@ -143,13 +140,12 @@ fn nested<'a>(pointer: &str, schema: &'a Value) -> Option<&'a Value> {
     inner.into_iter().find_map(|schema| schema.pointer(pointer).or_else(|| nested(pointer, schema)))
 }
 
-/// The value at a place of a schema, where an absent one is null.
+/// The value at a place, or null.
 pub(crate) fn at(schema: &Value, path: &str) -> Value {
     schema.pointer(path).cloned().unwrap_or_default()
 }
 
-/// The schema at a place, which may stand within a branch of a union: where a schema and `null` are a choice, a
-/// provider writes the schema alone.
+/// The schema at a place, also within a choice with `null`, which a provider may leave out.
 pub(crate) fn within<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     let Some(path) = path.strip_prefix('/') else { return Some(schema) };
     let (segment, rest) =
@@ -163,7 +159,7 @@ pub(crate) fn within<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// A schema without a keyword at a place; unchanged if it is not there.
+/// A schema without a keyword at a place.
 pub(crate) fn without(schema: &Value, path: &str, keyword: &str) -> Value {
     let mut schema = schema.clone();
     if let Some(Value::Object(fields)) = schema.pointer_mut(path) {
@@ -172,7 +168,6 @@ pub(crate) fn without(schema: &Value, path: &str, keyword: &str) -> Value {
     schema
 }
 
-/// A schema with another one at a place.
 pub(crate) fn with(schema: &Value, path: &str, inner: Value) -> Value {
     let mut schema = schema.clone();
     if let Some(place) = schema.pointer_mut(path) {

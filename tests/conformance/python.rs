@@ -1,4 +1,4 @@
-//! Python values as `repr` writes them, with the JSON that their counterparts in Rust are written as.
+//! Python values as `repr` writes them, with the JSON of their counterparts in Rust.
 
 use serde::{Serialize, Serializer};
 use toolkit_core::IntoToolOutput;
@@ -8,7 +8,6 @@ use toolkit_core::{Json, ToolError, ToolOutput};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// A Python value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Python {
     None,
@@ -18,7 +17,7 @@ pub(crate) enum Python {
     Text(String),
     Bytes(Vec<u8>),
     Path(String),
-    /// Of a type whose counterpart is written as a JSON string: a date, a decimal number, a UUID.
+    /// Of a type whose counterpart is a JSON string: a date, a decimal number, a UUID.
     Written(String),
     List(Vec<Self>),
     Set(Vec<Self>),
@@ -26,7 +25,6 @@ pub(crate) enum Python {
 }
 
 impl Python {
-    /// The output of a tool that returns this value's counterpart.
     pub(crate) fn returned(self) -> Result<ToolOutput, ToolError> {
         match self {
             Self::None => ().into_tool_output(),
@@ -61,7 +59,7 @@ impl Serialize for Python {
     }
 }
 
-/// Reads the output of `repr`. Objects that do not show their fields are refused.
+/// Reads the output of `repr`, but no objects that hide their fields.
 pub(crate) fn read(repr: &str) -> Result<Python, String> {
     let mut reader = Reader { rest: repr };
     let value = reader.value()?;
@@ -77,7 +75,7 @@ impl<'a> Reader<'a> {
         Err(format!("no value that can be read at `{}`", self.rest))
     }
 
-    /// Takes a text that comes next, with the blanks before it.
+    /// Takes the next text, with blanks before it.
     fn takes(&mut self, text: &str) -> bool {
         let rest = self.rest.trim_start().strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);
@@ -124,7 +122,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The values up to a bracket.
     fn items(&mut self, end: &str) -> Result<Vec<Python>, String> {
         let mut items = Vec::new();
         while !self.takes(end) {
@@ -136,7 +133,6 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// A set or a dictionary.
     fn braces(&mut self) -> Result<Python, String> {
         let mut items = Vec::new();
         let mut entries = Vec::new();
@@ -154,7 +150,7 @@ impl<'a> Reader<'a> {
         Ok(if items.is_empty() { Python::Dict(entries) } else { Python::Set(items) })
     }
 
-    /// A member of an enumeration, as in `<Color.RED: 'red'>`, is its value.
+    /// A member as in `<Color.RED: 'red'>` is its value.
     fn member(&mut self) -> Result<Python, String> {
         self.take_while(|c| !matches!(c, ':' | '>'));
         if !self.takes(":") {
@@ -209,7 +205,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The fields of a structure, as in `x=1, y=2)`; `None` if something else follows.
+    /// The fields in `x=1, y=2)`, or `None` before anything else.
     fn fields(&mut self) -> Result<Option<Vec<(Python, Python)>>, String> {
         let before = self.rest;
         let mut fields = Vec::new();
@@ -250,7 +246,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The character that an escape stands for.
 fn escaped(characters: &mut std::str::Chars<'_>) -> Option<char> {
     let digits = match characters.next()? {
         'n' => return Some('\n'),
@@ -266,7 +261,7 @@ fn escaped(characters: &mut std::str::Chars<'_>) -> Option<char> {
     char::from_u32(u32::from_str_radix(code, 16).ok()?)
 }
 
-/// A date or a time in ISO 8601, as date types of Rust are written.
+/// A date or time in ISO 8601, as in Rust.
 fn moment(kind: &str, parts: &[Python]) -> Option<Python> {
     let number = |part: &Python| if let Python::Int(number) = part { Some(*number) } else { None };
     let parts: Vec<i128> = parts.iter().map(number).collect::<Option<_>>()?;

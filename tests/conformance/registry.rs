@@ -1,4 +1,4 @@
-//! Tools called through a registry: results and refusals.
+//! Calls through a registry: results and refusals.
 
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -59,7 +59,7 @@ pub(crate) fn seed_era(file: &Value, report: &mut Report<'_>) -> Result<(), Stri
             json!({"choices": [{"message": {"role": "assistant", "tool_calls": [entry(row, "call")?]}}]});
         let id = text(entry(row, "call")?, "id")?;
         let theirs = match result(entry(row, "out")?)? {
-            // The original returns failures as texts that begin with `Error`.
+            // The original returns failures as texts with `Error` first.
             Ok(results) => match text(&results, id)? {
                 failed if failed.starts_with("Error") => Err(failed.to_owned()),
                 plain => Ok(written(plain)),
@@ -95,7 +95,6 @@ fn dispatch(runtime: &Runtime, registry: &ToolRegistry, response: &Value) -> Res
     Ok(output.map(|output| written(&output.to_text())))
 }
 
-/// The original's returned value or raised exception.
 fn result(outcome: &Value) -> Result<Answer, String> {
     match (outcome.get("ok"), outcome.get("error")) {
         (Some(Value::String(text)), _) => Ok(Ok(written(text))),
@@ -105,7 +104,6 @@ fn result(outcome: &Value) -> Result<Answer, String> {
     }
 }
 
-/// A result as JSON, where it is JSON.
 fn written(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }

@@ -1,4 +1,4 @@
-//! Counting the rows that agree, and showing those that do not.
+//! Counting the rows that agree, and showing others.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,14 @@ use crate::known::{Case, KnownDifferences, Verdict};
 use crate::places;
 use crate::vectors::{self, Context};
 
-/// The answer of one side: a value, or the words of a refusal.
+/// The value or refusal of one side.
 pub(crate) type Answer = Result<Value, String>;
 
-/// Both answers to one row.
 pub(crate) struct Answers {
     pub(crate) theirs: Answer,
     pub(crate) ours: Answer,
 }
 
-/// A place where the answers differ.
 struct Difference {
     place: String,
     path: String,
@@ -30,7 +28,7 @@ impl Answers {
         Self { theirs: Ok(theirs.into()), ours: Ok(ours.into()) }
     }
 
-    /// Compares objects key by key, and `parameters` keyword by keyword; the words of a refusal may differ.
+    /// Compares objects by key, and `parameters` by keyword; words of refusals may differ.
     fn differences(&self, section: &str) -> Vec<Difference> {
         let at = |place: &str, theirs: &Value, ours: &Value| Difference {
             place: format!("{section}{place}"),
@@ -56,7 +54,6 @@ impl Answers {
     }
 }
 
-/// A difference of two schemas as one for each keyword.
 fn keyword_by_keyword(difference: Difference) -> Vec<Difference> {
     if !difference.place.ends_with(".parameters") {
         return vec![difference];
@@ -72,7 +69,6 @@ fn keyword_by_keyword(difference: Difference) -> Vec<Difference> {
         .collect()
 }
 
-/// The outcome for one file.
 pub(crate) struct Report<'a> {
     file: &'a str,
     rules: &'a KnownDifferences,
@@ -87,9 +83,9 @@ impl<'a> Report<'a> {
         Self { file, rules, sections: BTreeSet::new(), agree: 0, stated: 0, unexplained: Vec::new() }
     }
 
-    /// Compares every row of a section; no row, if the file has no such section.
+    /// Compares a section's rows, if the file has it.
     ///
-    /// Entries that are not listed in `outputs` are the row's input, which the rules look at.
+    /// Entries not listed in `outputs` are input for the rules.
     pub(crate) fn section(
         &mut self,
         file: &Value,
@@ -100,7 +96,7 @@ impl<'a> Report<'a> {
         self.section_with_facts(file, section, outputs, |row| Ok((check(row)?, Value::Null)))
     }
 
-    /// Compares every row of a section. The rules see the facts that the check found as the entry `facts`.
+    /// Compares rows with the check's `facts`.
     pub(crate) fn section_with_facts(
         &mut self,
         file: &Value,
@@ -147,22 +143,19 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Rows that agree.
     pub(crate) fn agree(&self) -> usize {
         self.agree
     }
 
-    /// Rows that differ as the rules state.
     pub(crate) fn stated(&self) -> usize {
         self.stated
     }
 
-    /// Rows that differ otherwise.
     pub(crate) fn failed(&self) -> usize {
         self.unexplained.len()
     }
 
-    /// The counts, the sections that are not compared, and the differences that no rule states.
+    /// The counts, uncompared sections, and differences that no rule states.
     pub(crate) fn lines(&self, file: &Value) -> Vec<String> {
         let Self { file: name, agree, stated, .. } = self;
         let rows = agree + stated + self.failed();

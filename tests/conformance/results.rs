@@ -40,7 +40,7 @@ pub(crate) fn results(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
     })
 }
 
-/// The text before and after the words about the missing part, and the number in them.
+/// The text around the words about the missing part, and their number.
 fn parts(cut: &str) -> Value {
     let words = cut.split_once("\n... (truncated ");
     let after = words.and_then(|(_, rest)| rest.split_once(" chars) ..."));
@@ -52,7 +52,7 @@ fn parts(cut: &str) -> Value {
     }
 }
 
-/// The text that the model reads, and its value where it is JSON.
+/// The text for the model, and its value if it is JSON.
 fn written(encoded: &Value) -> Value {
     let value = encoded.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     json!({"text": encoded, "value": value})

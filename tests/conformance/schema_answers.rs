@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use crate::known::Case;
 use crate::{meaning, places};
 
-/// The predicate of a name.
 pub(crate) fn named(name: &str) -> Option<fn(&Case<'_>) -> bool> {
     Some(match name {
         "as defined" => as_defined,
@@ -34,12 +33,11 @@ fn keyword<'a>(case: &Case<'a>) -> &'a str {
     case.place.rsplit('.').next().unwrap_or_default()
 }
 
-/// The definition's schema at the place, its references resolved.
+/// The definition's schema at the place, without references.
 fn defined<'a>(case: &Case<'a>) -> &'a Value {
     places::within(&case.input["facts"]["defined"], case.path).unwrap_or(&Value::Null)
 }
 
-/// The value of the keyword that differs.
 fn there<'a>(case: &Case<'_>, schema: &'a Value) -> &'a Value {
     match keyword(case) {
         "schema" | "property" => schema,
@@ -47,8 +45,7 @@ fn there<'a>(case: &Case<'_>, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// The definition says so, its references resolved. Where ours keeps a reference, as it is written, or with the
-/// same meaning once the references of both are resolved.
+/// The definition has this, written so or with resolved references.
 fn as_defined(case: &Case<'_>) -> bool {
     let ours = places::at(&case.answer["parameters"], case.path);
     let original = places::at(&case.input["facts"]["original"], case.path);
@@ -62,12 +59,12 @@ fn as_defined(case: &Case<'_>) -> bool {
     there(case, defined(case)) == case.ours || is_kept && there(case, &original) == case.ours || is_meant
 }
 
-/// The schema in the request says so, which was read again.
+/// The request's schema, read again, has this.
 fn as_written(case: &Case<'_>) -> bool {
     there(case, &places::at(&case.input["facts"]["written"], case.path)) == case.ours
 }
 
-/// The losses at the place, which may be that of a definition that a reference leads to.
+/// The losses at the place, or at that of a definition.
 fn losses_here<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
     let path = case.path;
     let losses = case.input["facts"]["losses"].as_array().into_iter().flatten();
@@ -81,12 +78,12 @@ fn losses_here<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Ours does not have it, and a loss names the keyword at this place.
+/// Ours lacks it, and a loss names it here.
 fn reported_as_lost(case: &Case<'_>) -> bool {
     case.ours.is_null() && losses_here(case).any(|lost| lost == keyword(case))
 }
 
-/// The description holds each simple value of the keyword that a loss at this place names.
+/// The description has each simple value of the lost keyword.
 fn description_of_a_loss(case: &Case<'_>) -> bool {
     let Some(text) = case.ours.as_str() else { return false };
     let says = |lost: &str| match defined(case).get(lost) {
@@ -113,14 +110,13 @@ fn says_value(text: &str, value: &Value) -> bool {
     }
 }
 
-/// `nullable` where the definition allows `null`.
 fn allowed_null(case: &Case<'_>) -> bool {
     let schema = meaning::without_nullable(defined(case));
     let allows = jsonschema::draft202012::new(&schema).is_ok_and(|schema| schema.is_valid(&Value::Null));
     *case.ours == true && (allows || !losses_here(case).all(|lost| lost != "type"))
 }
 
-/// The definition's list without `null`, and `nullable` beside it; of one type only that type.
+/// The definition's list without `null`, beside `nullable`; only the type, if it is one.
 fn choice_without_null(case: &Case<'_>) -> bool {
     let null = json!({"type": "null"});
     let Some(all) = there(case, defined(case)).as_array() else { return false };
@@ -128,14 +124,13 @@ fn choice_without_null(case: &Case<'_>) -> bool {
     let is_nullable = places::at(&case.answer["parameters"], case.path)["nullable"] == true;
     let is_choice = match (keyword(case), rest.as_slice()) {
         ("type", [only]) => case.ours == *only,
-        // Several types are branches.
         ("type", _) => case.ours.is_null() && losses_here(case).next().is_none(),
         _ => *case.ours == json!(rest),
     };
     is_choice && is_nullable && rest.len() < all.len()
 }
 
-/// A branch for each type that the definition allows beside `null`, or has values of.
+/// A branch for each type in the definition, except `null`.
 fn branch_for_each_type(case: &Case<'_>) -> bool {
     let schema = defined(case);
     let mut kinds: Vec<Value> = Vec::new();
@@ -161,19 +156,17 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The type of the constant, or of every allowed value.
 fn type_of_the_values(case: &Case<'_>) -> bool {
     let schema = defined(case);
     let mut values = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const")).peekable();
     values.peek().is_some() && values.all(|value| *case.ours == kind(value))
 }
 
-/// A list of the constant alone.
 fn constant_as_list(case: &Case<'_>) -> bool {
     defined(case).get("const").is_some_and(|constant| *case.ours == json!([constant]))
 }
 
-/// Every constant of the definition is a list of one value in ours.
+/// The definition's constants are lists of one value in ours.
 fn constant_in_list(case: &Case<'_>) -> bool {
     let mut constants = Vec::new();
     collect("const", &case.input["facts"]["defined"], &mut constants);
@@ -205,19 +198,17 @@ fn nullable_for_each_choice(case: &Case<'_>) -> bool {
     nullable.len() >= choices.count()
 }
 
-/// Every object of the definition that says so is closed.
 fn closed(case: &Case<'_>) -> bool {
     let mut rest = Vec::new();
     collect(keyword(case), &case.input["facts"]["defined"], &mut rest);
     !rest.is_empty() && rest.iter().all(|rest| **rest == false)
 }
 
-/// An object, where a loss says that a reference is cut off.
+/// An object in which a loss cuts off a reference.
 fn object_cut_off(case: &Case<'_>) -> bool {
     *case.ours == "object" && losses_here(case).any(|lost| lost == "$ref")
 }
 
-/// The properties of the schema that the reference leads to.
 fn properties_of_the_reference(case: &Case<'_>) -> bool {
     let reference = defined(case)["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
     let target = reference.and_then(|name| case.input["facts"]["original"].pointer(name));
@@ -227,18 +218,16 @@ fn properties_of_the_reference(case: &Case<'_>) -> bool {
     target.is_some_and(|target| names(&target["properties"]) == names(case.ours))
 }
 
-/// The definition's parameters.
 fn parameters_as_they_are(case: &Case<'_>) -> bool {
     case.answer["parameters"] == case.input["ir"]["parameters"]
 }
 
-/// The list that the request has.
 fn required_as_written(case: &Case<'_>) -> bool {
     let written = &case.input["facts"]["written"]["required"];
     if written.is_null() { *case.ours == json!([]) } else { case.ours == written }
 }
 
-/// A sentence that names the properties of every branch of the root's union.
+/// A sentence naming the properties of each branch at the root.
 fn sets_of_parameters(case: &Case<'_>) -> bool {
     let schema = &case.input["facts"]["original"];
     let branches = ["anyOf", "oneOf"].into_iter().filter_map(|union| schema[union].as_array()).flatten();

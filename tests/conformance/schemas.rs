@@ -1,4 +1,4 @@
-//! Schemas: their digests, and the changes between two of them.
+//! Schemas: digests and changes.
 
 use serde_json::{Map, Value, json};
 use toolkit_core::schema::{Compatibility, SchemaChangeKind, SchemaDiff, schema_hash};
@@ -10,7 +10,7 @@ use crate::vectors::{entry, text};
 pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let outputs = ["flatten_schema", "schema_hash", "get_schema", "tool_error"];
     report.section(file, "schemas", &outputs, |row| {
-        // Rows without a digest are schemas of which the original could not make a tool.
+        // The original could not make a tool of schemas without a digest.
         let Some(parameters) = row.get("tool_parameters") else {
             return Ok(Answers::values(json!({}), json!({})));
         };
@@ -23,7 +23,7 @@ pub(crate) fn schemas(file: &Value, report: &mut Report<'_>) -> Result<(), Strin
 
 /// `schema_diff_toolregistry.json`
 pub(crate) fn schema_diff(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
-    // The rules look at the original's answer, too: it has a class for undecided changes.
+    // Rules see the original's answer, which has a class for undecided changes.
     report.section(file, "cases", &[], |row| {
         let [class, changes] = entry(row, "result")?.as_array().map_or(&[][..], Vec::as_slice) else {
             return Err("`result` is not a pair".to_owned());
@@ -34,12 +34,12 @@ pub(crate) fn schema_diff(file: &Value, report: &mut Report<'_>) -> Result<(), S
     })
 }
 
-/// The original knows no class for schemas that are equal.
+/// The original has no class for equal schemas.
 fn class_of(diff: &SchemaDiff) -> &'static str {
     if diff.compatibility() == Compatibility::Breaking { "breaking" } else { "compatible" }
 }
 
-/// The properties that changed, by the kind of change, as the original names the kinds it knows.
+/// The changed properties by the kind of change, in the original's names where it has one.
 fn changes_of(diff: &SchemaDiff) -> Value {
     let mut changes = Map::new();
     for change in diff.changes() {
@@ -63,7 +63,7 @@ fn changes_of(diff: &SchemaDiff) -> Value {
     Value::Object(changes)
 }
 
-/// The original's changes, each with the names of its properties only.
+/// The original's changes with only the names of properties.
 fn names(changes: &Value) -> Value {
     let changes = changes.as_object().into_iter().flatten().map(|(kind, what)| {
         let names = what.as_object().map(|what| what.keys().map(|name| json!(name)).collect());

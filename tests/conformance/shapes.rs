@@ -1,4 +1,4 @@
-//! openJiuwen's tools: they are written as those of OpenAI's Responses API, so its codec reads them.
+//! openJiuwen's tools, written and read as those of OpenAI's Responses API.
 
 use serde_json::{Value, json};
 use toolkit_llm::translate::RequestFormat;
@@ -7,7 +7,7 @@ use crate::formats::theirs;
 use crate::report::{Answer, Answers, Report};
 use crate::vectors::entry;
 
-/// The tools of `openjiuwen.json`, of the version that the document describes.
+/// The tools of `openjiuwen.json`, of the documented version.
 pub(crate) fn openjiuwen(file: &Value, report: &mut Report<'_>) -> Result<(), String> {
     let tools = entry(entry(file, "seed_era_0.1.1")?, "tool_decorator")?;
     let tools = tools.as_object().ok_or("`tool_decorator` is not an object")?;
@@ -23,8 +23,8 @@ pub(crate) fn openjiuwen(file: &Value, report: &mut Report<'_>) -> Result<(), St
     })
 }
 
-/// Returns what is read of a tool, in its own fields. Some of its schemas have a list where JSON Schema has none, so that they
-/// are not compared as they would be written.
+/// Returns what is read of a tool, in its fields. Schemas with a list where JSON Schema has none are not
+/// compared as written.
 fn read_again(tool: &Value) -> Answer {
     let read = RequestFormat::OpenAiResponses.parse_definitions(&json!([tool]));
     let definitions = read.map_err(|error| error.to_string())?;

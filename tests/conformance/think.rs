@@ -1,4 +1,4 @@
-//! The argument for the reason of a call: with which tools it is published, and how.
+//! The argument for a call's reason: where it is published, and how.
 
 use serde_json::{Value, json};
 use toolkit_ai::llm::ApiFormat;
@@ -7,7 +7,7 @@ use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolMetadata, To
 use crate::report::{Answers, Report};
 use crate::vectors::{Context, entry, flag};
 
-/// The name of the argument in the original.
+/// The original's name of the argument.
 const THEIR_REASON: &str = "toolcall_reason";
 
 /// `think_augment` of `schemas_toolregistry.json`
@@ -45,8 +45,7 @@ fn function(tool: &Value) -> Result<&Value, String> {
     entry(entry(tool, "function")?, "parameters")
 }
 
-/// The names of the arguments in their order, those that are required, and the reason, less the
-/// spelling of its type.
+/// The arguments' names in order, the required ones, and the reason less its type's spelling.
 fn arguments(schema: &Value) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let names = properties.clone().map(|(name, _)| if name == THEIR_REASON { "call_reason" } else { name });
@@ -56,7 +55,7 @@ fn arguments(schema: &Value) -> Value {
     json!({"names": names, "required": schema.get("required"), "reason": reason})
 }
 
-/// A tool of a schema, less the argument that the original has put into it.
+/// A schema's tool, less the original's argument.
 fn of_schema(schema: &Value, think: Option<bool>) -> Result<Described, String> {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -68,7 +67,6 @@ fn of_schema(schema: &Value, think: Option<bool>) -> Result<Described, String> {
     Ok(Described(ToolDefinition::new(name, "Doc.", schema).with_metadata(metadata)))
 }
 
-/// A tool that only describes itself.
 #[derive(Clone)]
 struct Described(ToolDefinition);
 

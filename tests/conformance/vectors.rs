@@ -23,8 +23,7 @@ impl<T, E: Display> Context<T> for Result<T, E> {
     }
 }
 
-/// The folders with vector files: the one of this repository, and that of all rows. The second one may be absent
-/// where it is not asked for and no CI runs.
+/// The folders of this repository and of all rows, which may be absent by default outside of CI.
 pub(crate) fn folders() -> Result<Vec<PathBuf>, String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let asked = env::var_os("TOOLKIT_VECTORS");
@@ -37,13 +36,12 @@ pub(crate) fn folders() -> Result<Vec<PathBuf>, String> {
     Ok([own].into_iter().chain(all.is_dir().then_some(all)).collect())
 }
 
-/// Reads a vector file.
 pub(crate) fn read(folder: &Path, name: &str) -> Result<Value, String> {
     let text = fs::read_to_string(folder.join(name)).context(name)?;
     serde_json::from_str(&without_nan(&text)).context(name)
 }
 
-/// Python writes `NaN`, which is no JSON; `null` stands for it. Within texts it stays.
+/// Writes `null` for Python's `NaN`, which is no JSON, except within texts.
 fn without_nan(text: &str) -> String {
     let mut is_text = false;
     let outside = text.split_inclusive('"').map(|piece| {
@@ -55,13 +53,13 @@ fn without_nan(text: &str) -> String {
     outside.collect()
 }
 
-/// The names of the parts of a file that hold rows.
+/// The names of a file's sections.
 pub(crate) fn sections(file: &Value) -> impl Iterator<Item = &String> {
     let parts = file.as_object().into_iter().flatten();
     parts.filter(|(_, part)| part.is_array()).map(|(name, _)| name)
 }
 
-/// The rows of a section; none if the file does not have it.
+/// The rows of a section, if the file has it.
 pub(crate) fn rows<'a>(file: &'a Value, section: &str) -> Result<&'a [Value], String> {
     match file.get(section) {
         None => Ok(&[]),
@@ -70,7 +68,6 @@ pub(crate) fn rows<'a>(file: &'a Value, section: &str) -> Result<&'a [Value], St
     }
 }
 
-/// The row without some of its entries.
 pub(crate) fn without(row: &Value, entries: &[&str]) -> Value {
     let mut row = row.clone();
     if let Value::Object(row) = &mut row {
@@ -79,17 +76,15 @@ pub(crate) fn without(row: &Value, entries: &[&str]) -> Value {
     row
 }
 
-/// An entry of a row.
 pub(crate) fn entry<'a>(row: &'a Value, name: &str) -> Result<&'a Value, String> {
     row.get(name).ok_or_else(|| format!("no entry `{name}`"))
 }
 
-/// An entry that is a text.
 pub(crate) fn text<'a>(row: &'a Value, name: &str) -> Result<&'a str, String> {
     entry(row, name)?.as_str().ok_or_else(|| format!("`{name}` is not a text"))
 }
 
-/// An entry that is a text; `None` if it is absent, null or empty.
+/// A text entry, or `None` if it is absent, null or empty.
 pub(crate) fn some_text<'a>(row: &'a Value, name: &str) -> Result<Option<&'a str>, String> {
     match row.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -98,7 +93,6 @@ pub(crate) fn some_text<'a>(row: &'a Value, name: &str) -> Result<Option<&'a str
     }
 }
 
-/// An entry that is true or false.
 pub(crate) fn flag(row: &Value, name: &str) -> Result<bool, String> {
     entry(row, name)?.as_bool().ok_or_else(|| format!("`{name}` is neither true nor false"))
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the guide as a book, without a warning. mdBook is installed outside of the repository. With `--small`, no book is built.
-# In both cases, a planted link that leads nowhere must be found.
+# Builds the guide as a book, without a warning, and asks its search the questions of `tests/data/book-questions.tsv`. mdBook is
+# installed outside of the repository; the search needs Node. With `--small`, no book is built. In both cases, a planted link that
+# leads nowhere must be found; a planted question, too, where there is a book.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/full/common.sh
@@ -16,6 +17,7 @@ planted 'testing.md:[0-9]*: `nowhere.md`: there is no such file' \
 unset TOOLKIT_GUIDE
 if [ "${1:-}" = --small ]; then exit 0; fi
 
+command -v node >/dev/null || skip "node is missing"
 version=0.5.4
 tools=${TMPDIR:-/tmp}/toolkit-mdbook-$version
 if [ ! -x "$tools/bin/mdbook" ]; then
@@ -31,3 +33,7 @@ pages=$(find docs/guide -name '*.md' ! -name SUMMARY.md | wc -l)
 built=$(find "$copy/book" -name '*.html' ! -name 404.html ! -name print.html ! -name toc.html | wc -l)
 echo "$pages pages, $built built"
 [ "$built" = "$pages" ]
+
+node tests/full/book_search.cjs "$copy/book" tests/data/book-questions.tsv
+sed '1s/\t.*/\tfleet.html/' tests/data/book-questions.tsv >"$copy/questions"
+planted 'and not fleet.html' node tests/full/book_search.cjs "$copy/book" "$copy/questions"

@@ -1,5 +1,5 @@
-//! One contract, over random types and values: a tool takes what its schema publishes, a rule reads what the function
-//! gets, and a rule changes nothing.
+//! One contract, over random types and values: tools take what schemas publish, and rules read it and change
+//! nothing.
 
 use std::sync::Arc;
 use tokio::runtime::Builder;
@@ -20,7 +20,7 @@ use oracle::{plain_validator, validator};
 use reader::Reader;
 use values::Values;
 
-/// How many calls each tool gets. `TOOLKIT_CALLS` sets another number.
+/// The calls for each tool, set by `TOOLKIT_CALLS`.
 fn calls() -> u64 {
     std::env::var("TOOLKIT_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(100)
 }
@@ -41,7 +41,7 @@ fn check(tools: impl IntoIterator<Item = Made>) {
         let is_closed = tool.definition().metadata.unknown == UnknownArguments::Refuse;
         let published = tool.definition().published(false).into_owned().parameters;
         let client = plain_validator(&published);
-        // An object of several parts is not closed for a client.
+        // An object of several parts is not closed.
         let has_parts = published.to_string().contains("\"allOf\"");
         let reader = Reader::new(tool.clone(), &runtime);
         let mut values = Values::new(schema, seed);
@@ -63,7 +63,7 @@ fn check(tools: impl IntoIterator<Item = Made>) {
             }
             let text = arguments.to_string();
             let Err(fault) = agreement(&reader, &oracle, decode, is_allowed, &text) else { continue };
-            // A value of an untagged enum must satisfy the constraints of the variant that serde decodes.
+            // A value must satisfy the variant that serde decodes.
             if fault.is_of_union && schema.to_string().contains("anyOf") {
                 excused += 1;
             } else {
@@ -82,10 +82,9 @@ fn check(tools: impl IntoIterator<Item = Made>) {
     assert!(excused <= all / 20, "{excused} of {all} calls are excused");
 }
 
-/// A disagreement about a call.
 struct Fault {
     message: String,
-    /// Whether a constraint of a branch may explain it.
+    /// Whether a branch's constraint may explain it.
     is_of_union: bool,
 }
 
@@ -99,7 +98,7 @@ fn agreement(
     let fault = |message: String| Err(Fault { message, is_of_union: false });
     let alone = reader.decoded(text);
     let (seen, ruled) = reader.ruled(text);
-    // The values of a hash set have no order.
+    // A hash set has no order.
     let text_of = |output: &String| if decode.is_some() { output.clone() } else { String::new() };
     let plain =
         |outcome: &Result<String, ToolError>| outcome.as_ref().map(text_of).map_err(ToString::to_string);
@@ -113,7 +112,7 @@ fn agreement(
     }
     match (alone, seen) {
         (Ok(output), Some(seen)) => {
-            // Below an untagged enum, `null` stays where the type takes it for an absent member.
+            // Below an untagged enum, `null` stays where it means an absent member.
             let value: Value = serde_json::from_str(&seen).expect("JSON");
             if !oracle.is_valid(&value) && !oracle.is_valid(&without_nulls(value)) {
                 return fault(format!("the schema refuses what the rule has read: {seen}"));
@@ -155,7 +154,7 @@ fn functions_keep_their_contract() {
 #[test]
 fn closures_keep_their_contract() {
     let of_type = |(tool, decode): (ClosureTool, Decode)| {
-        // The values of a hash set have no order.
+        // A hash set has no order.
         let has_order = !tool.definition().parameters.to_string().contains("uniqueItems");
         (Arc::new(tool) as Arc<dyn Tool>, has_order.then_some(decode))
     };
@@ -167,7 +166,7 @@ fn untagged_enums_keep_their_contract() {
     check(made::untagged().into_iter().map(|(tool, decode)| (Arc::new(tool) as Arc<dyn Tool>, Some(decode))));
 }
 
-/// Returns every schema in `schema` that has a default. The values of keywords are no schemas.
+/// Returns every schema with a default; values of keywords are none.
 fn with_default<'a>(schema: &'a Value, found: &mut Vec<&'a Value>) {
     let Value::Object(keywords) = schema else { return };
     found.extend(keywords.contains_key("default").then_some(schema));

@@ -1,5 +1,4 @@
-//! Every call has one result: without a runtime, without threads, with listeners that report progress, and in
-//! any order of middleware.
+//! Every call has one result: without runtime or threads, with reporting listeners, under any middleware.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +57,6 @@ fn call(tool: &str, arguments: impl ToString) -> ToolCall {
     ToolCall::new("1", tool, arguments.to_string())
 }
 
-/// Runs a future on this thread, without any runtime.
 pub(crate) fn without_runtime<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -169,13 +167,12 @@ proptest! {
         let calls = vec![call("flaky", format!(r#"{{"until": {until}}}"#)); duplicates];
         let results = runtime.block_on(dispatcher.dispatch(calls));
         prop_assert_eq!(results.len(), duplicates);
-        // One call and three retries.
         prop_assert!(results.iter().all(|result| result.is_error() == (until > 4)), "{:?}", results);
         prop_assert_eq!(runs.0.load(Ordering::SeqCst), until.min(4));
     }
 }
 
-/// The numbers in the debug form of a batch.
+/// The numbers in a batch's debug form.
 fn held(batch: &toolkit_ai::Batch) -> Vec<(String, usize)> {
     let text = format!("{batch:?}").replace("Batch { ", "").replace(" }", "");
     let numbers = text.split(", ").filter_map(|field| field.split_once(": "));

@@ -1,4 +1,4 @@
-//! Approval is requested only for calls that can run, and only once if the approval holds for the session.
+//! Approval is requested only for calls that can run, and once for a session.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use toolkit_ai::{
     ToolDefinition, ToolFuture, ToolName, ToolProvider,
 };
 
-/// Counts runs.
 #[derive(Clone, Default)]
 struct Runs(Arc<AtomicUsize>);
 
@@ -55,7 +54,7 @@ impl Bank {
     }
 }
 
-/// A tool by hand with a check of its own.
+/// A tool with its own check.
 struct ByHand(ToolDefinition, Runs);
 
 impl ByHand {
@@ -90,7 +89,7 @@ struct Known {
     _account: Option<serde::de::IgnoredAny>,
 }
 
-/// A tool by hand that leaves the check to the library. It reads the arguments of its schema.
+/// A tool that leaves the check to the library, by its schema.
 struct BySchema(ToolDefinition, Runs);
 
 impl BySchema {
@@ -130,7 +129,6 @@ impl Tool for BySchema {
     }
 }
 
-/// A provider that leaves the check to the library.
 impl ToolProvider for BySchema {
     fn tools(&self) -> Vec<ToolDefinition> {
         vec![self.0.clone()]
@@ -142,7 +140,6 @@ impl ToolProvider for BySchema {
     }
 }
 
-/// A provider with a check of its own.
 struct Remote(Runs);
 
 impl ToolProvider for Remote {
@@ -169,7 +166,7 @@ fn named(tool: impl Tool + 'static, name: &str) -> AdaptedTool {
     AdaptedTool::new(tool).with_name(ToolName::new(name).unwrap())
 }
 
-/// A tool of each kind, under its name.
+/// A tool of each kind, by name.
 fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
     let counted = runs.clone();
     let closure = ClosureTool::new("closure", "Pays.", move |payment: Payment| {
@@ -226,7 +223,7 @@ fn kinds(runs: &Runs) -> Vec<Arc<dyn Tool>> {
     kinds
 }
 
-/// A registry with a tool of each kind, each also within every kind of wrapper and container.
+/// A tool of each kind, also within every wrapper and container.
 fn registry(runs: &Runs) -> ToolRegistry {
     let mut registry = ToolRegistry::from_tools(kinds(runs)).unwrap();
     registry.register_all(Arc::new(Bank(runs.clone()))).unwrap();
@@ -236,7 +233,7 @@ fn registry(runs: &Runs) -> ToolRegistry {
     let within = |namespace: &str, registry: &ToolRegistry| {
         registry.viewed(&RegistryView::new().in_namespace(namespace, Separator::Dash)).unwrap()
     };
-    // Other state of the same type, so that the tools of a merged registry bring their own along.
+    // Other state of this type, so that merged tools bring their own.
     let mut registry = ToolRegistry::new().with_state(Runs::default()).with_tool_search();
     registry.merge(all.clone()).unwrap();
     registry.merge(within("viewed", &all)).unwrap();
@@ -363,7 +360,6 @@ fn arguments() -> impl Strategy<Value = String> {
     prop_oneof![6 => object, 1 => broken.prop_map(str::to_owned)]
 }
 
-/// The names of the callable tools and of the search tools.
 fn names(registry: &ToolRegistry) -> Vec<String> {
     registry
         .names()
@@ -385,7 +381,7 @@ fn every_kind_of_tool_is_among_the_tools() {
     }
 }
 
-/// The search tools themselves: a registry calls the target of `call_deferred` without them.
+/// The search tools themselves: a registry calls the target of `call_deferred` directly.
 #[test]
 fn a_search_tool_refuses_in_its_check_what_it_refuses_in_a_call() {
     let registry = registry(&Runs::default());
@@ -430,7 +426,6 @@ proptest! {
             match (&checked, &called) {
                 (Ok(()), Ok(_)) => {}
                 (Ok(()), Err(error)) => prop_assert!(!is_invalid(error), "{tool} {text}: {error}"),
-                // Such a tool refuses the call in its own words.
                 (Err(_), Err(error)) if tool.contains("by_schema") => prop_assert!(is_invalid(error)),
                 (Err(expected), called) => prop_assert_eq!(called.as_ref().err(), Some(expected)),
             }

@@ -1,4 +1,4 @@
-//! Tools with other arguments for the model: renamed, hidden, with other descriptions or defaults.
+//! Tools with other arguments for the model: renamed, hidden, redescribed, or with defaults.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -85,7 +85,6 @@ async fn the_model_sees_other_arguments_and_the_tool_gets_its_own() {
     }
 }
 
-/// A tool that gives back the text of its arguments.
 struct Echo(ToolDefinition);
 
 impl Tool for Echo {

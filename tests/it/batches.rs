@@ -1,4 +1,4 @@
-//! Batches in which calls are pushed one after another, while the response is still streaming.
+//! Batches whose calls are pushed while the response streams.
 
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -78,7 +78,7 @@ async fn step(milliseconds: u64) -> u64 {
     milliseconds
 }
 
-/// The calls have different limits and begin at different times, so the ends of their limits are in no order.
+/// Calls with different limits and starts end in no order.
 #[tokio::test(start_paused = true)]
 async fn each_call_of_a_batch_times_out_at_its_own_limit() {
     let registry = ToolRegistry::from_tools(tools![work, step]).unwrap();
@@ -89,7 +89,7 @@ async fn each_call_of_a_batch_times_out_at_its_own_limit() {
     for position in 0..500 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (tool, limit) = if random >> 63 == 0 { ("work", 100) } else { ("step", 40) };
-        // Not the limit itself: in the same millisecond, either may be first.
+        // Not the limit itself, at which either may be first.
         let works = match (random >> 33) % 200 {
             works if works == limit => works + 1,
             works => works,

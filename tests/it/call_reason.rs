@@ -33,7 +33,6 @@ fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools![add, always, never]).unwrap()
 }
 
-/// Returns the names of the tools that ask for a reason.
 fn asked(registry: &ToolRegistry, format: ApiFormat) -> Vec<String> {
     let tools = registry.definitions(format).to_value().to_string();
     let name = |tool: &&str| {

@@ -1,4 +1,4 @@
-//! Calls of single tools, as the tests of arguments make them.
+//! Calls of single tools, for tests of arguments.
 
 use serde_json::Value;
 use std::pin::pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
 
-/// Calls a tool without a dispatcher. Returns the output as text, or the message of the error.
+/// Calls a tool without a dispatcher, and returns the text or the error's message.
 pub(super) fn call(tool: &dyn Tool, arguments: &str) -> Result<String, String> {
     let context = ToolContext::new(tool.definition().name.clone());
     let future = pin!(tool.call(arguments, &context));
@@ -29,7 +29,6 @@ pub(super) fn check_fits(tool: &dyn Tool, arguments: &str, fits: bool) {
     assert_eq!(outcome.is_ok(), fits, "{} {arguments}: {outcome:?}", tool.definition().name);
 }
 
-/// Dispatches a call of the only tool.
 pub(super) async fn dispatched(dispatcher: &Dispatcher, arguments: &str) -> ToolResult {
     let name = dispatcher.registry().names().next().expect("one tool").to_owned();
     dispatcher.dispatch([ToolCall::new("1", name, arguments)]).await.remove(0)
@@ -39,13 +38,13 @@ pub(super) fn dispatcher_of(tool: Arc<dyn Tool>) -> Dispatcher {
     Dispatcher::new(ToolRegistry::from_tools([tool]).expect("one tool")).expect("complete")
 }
 
-/// Returns permissions with a rule that reads the arguments and denies those for which it returns `true`.
+/// Returns permissions that deny the arguments for which the rule returns `true`.
 pub(super) fn denying(denies: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Permissions {
     let deny = PermissionRule::deny("never").when(move |_, arguments| denies(arguments));
     Permissions::new().rule(deny).rule(PermissionRule::allow())
 }
 
-/// Calls a tool, which must succeed. Returns the coerced parameters as the event of the call's end reports them.
+/// Calls a tool successfully, and returns the coerced parameters of the last event.
 pub(super) async fn reported_coercions(tool: Arc<dyn Tool>, arguments: &str) -> Value {
     let dispatcher = dispatcher_of(tool);
     let mut events = dispatcher.events();

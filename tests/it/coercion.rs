@@ -1,4 +1,4 @@
-//! Near misses are coerced, by the same rules at every depth and in every kind of tool. No number is rounded.
+//! Near misses are coerced alike at every depth and in every kind of tool, and no number is rounded.
 
 use super::calling::{check, dispatched, dispatcher_of, reported_coercions};
 use serde::Serialize;
@@ -64,7 +64,7 @@ fn dynamic() -> DynamicTool {
     DynamicTool::new("dynamic", "", schema, decoded).expect("a schema").with_coerce(true)
 }
 
-/// What the model writes for a member, and what the tool gets. `None`: the call is refused.
+/// What the model writes, and what the tool gets; `None` if the call is refused.
 const MEMBERS: [(&str, &str, Option<&str>); 46] = [
     ("whole", "5.0", Some("5")),
     ("whole", "5e0", Some("5")),
@@ -122,7 +122,7 @@ fn near_misses_are_coerced_at_every_depth() {
         for (before, after) in [("", ""), (r#"{"inner":"#, "}"), (r#"{"items":[{"flag":true},"#, "]}")] {
             let arguments = format!(r#"{before}{{"{name}":{written}}}{after}"#);
             let expected = read.map(|read| format!(r#"{before}{{"{name}":{read}}}{after}"#));
-            // A dynamic tool gets `5.0` as it is.
+            // A dynamic tool gets `5.0` unchanged.
             let is_number = ["whole", "wide", "real", "list"].contains(&name);
             for tool in tools.into_iter().take(if is_number { 2 } else { 3 }) {
                 check(tool, &arguments, expected.as_deref());
@@ -151,7 +151,6 @@ fn null_is_an_absent_argument_except_for_an_option_with_a_default() {
 
 const PLAIN: &str = r#"{"text":"Oslo","list":[1,2]}"#;
 
-/// Wraps the arguments in every known way.
 fn wrapped(plain: &str) -> Vec<String> {
     let list = format!("[{plain}]");
     let in_string = |text: &str| Value::from(text).to_string();
@@ -167,7 +166,6 @@ fn wrapped(plain: &str) -> Vec<String> {
     ]
 }
 
-/// Returns a tool of each kind, with or without coercion.
 fn tools(coerce: bool) -> Vec<Arc<dyn Tool>> {
     let adapted = AdaptedTool::new(function::tool().map_metadata(|metadata| metadata.with_coerce(coerce)))
         .with_name(ToolName::new("adapted").expect("legal"))

@@ -1,4 +1,4 @@
-//! Constraints: the same attribute is in the schema and checked at the call.
+//! Constraints: in the schema, and checked at the call.
 
 use std::collections::BTreeMap;
 use toolkit_ai::prelude::*;

@@ -1,4 +1,4 @@
-//! What a schema publishes is what a tool takes: every keyword is checked, and nothing else is read.
+//! A tool takes what its schema publishes: every keyword is checked, and nothing else is read.
 
 use super::calling::{call, check, check_fits};
 use schemars::JsonSchema;
@@ -220,7 +220,7 @@ fn named_whole(#[param(flatten)] it: Named) -> &'static str {
     named(it)
 }
 
-/// Calls tools with the members, alone and inside of another object.
+/// Calls tools with the members, alone and inside another object.
 #[track_caller]
 fn check_named(members: &str, fits: bool) {
     check_fits(&named::tool(), &format!(r#"{{"named": {{{members}}}}}"#), fits);
@@ -233,7 +233,7 @@ fn only_published_names_and_declared_aliases_are_read() {
     for (members, fits) in [
         (r#""number": 9"#, true),
         (r#""number": 10"#, false),
-        // `ToolParams` declares aliases; `JsonSchema` alone does not.
+        // `ToolParams` declares aliases, unlike `JsonSchema` alone.
         (r#""n": 9"#, true),
         (r#""n": 10"#, false),
         (r#""unit": "C""#, true),
@@ -315,7 +315,7 @@ fn a_name_given_twice_is_refused_at_every_depth() {
         let dynamic = DynamicTool::new("any", "", json!({"type": "object"}), |any: Value| any.to_string());
         let coerced = named_whole::tool().map_metadata(|it| it.with_coerce(true));
         let tools: [&dyn Tool; 3] = [&named_whole::tool(), &coerced, &dynamic.expect("a schema")];
-        // The aliases of a foreign schema are not known.
+        // A foreign schema's aliases are unknown.
         for tool in &tools[..if members.contains(r#""n":"#) { 2 } else { 3 }] {
             let refused = call(*tool, &format!("{{{members}}}")).expect_err(members);
             assert!(
@@ -448,7 +448,6 @@ fn a_value_deeper_than_the_stack_is_refused_with_its_other_violations() {
     small.join().expect("no stack overflows");
 }
 
-/// A server with a schema of its own for its argument `it`.
 struct Server(Value);
 
 impl ToolProvider for Server {

@@ -125,7 +125,6 @@ struct Page<T, const N: usize> {
     size: usize,
 }
 
-/// Returns the default of each property that has one.
 fn defaults(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().unwrap();
     let shown = properties.iter().filter_map(|(name, one)| Some((name.clone(), one.get("default")?.clone())));
@@ -139,7 +138,7 @@ fn schema<T: ToolParams>() -> Value {
 #[test]
 fn defaults_of_fields_are_shown_as_json_at_any_depth() {
     let rome = json!({"city": "Rome", "radius": 0.1});
-    // `null` for an optional field is the same as leaving it out.
+    // `null` means the same as absence.
     let expected = json!({
         "from": rome, "to": rome, "over": {"city": "", "radius": null},
         "shape": {"kind": "circle", "radius": 1.5}, "unit": "metric-unit", "other": "imp",
@@ -186,7 +185,7 @@ async fn defaults_of_parameters_are_shown_as_json_and_are_the_values_of_absent_a
     });
     assert_eq!(defaults(&parameters), expected);
     let registry = ToolRegistry::from_tools(tools![plan]).unwrap();
-    // A default that is sent has the same meaning as one that is left out.
+    // A default means the same sent or left out.
     let short = json!({"trips": [{}], "settings": {}, "page": {}});
     let mut long = expected;
     let trip = defaults(&parameters["properties"]["trips"]["items"]);
@@ -201,14 +200,13 @@ async fn defaults_of_parameters_are_shown_as_json_and_are_the_values_of_absent_a
     assert!(short.to_text().starts_with(r#"Area { city: "Rome", radius: Some(0.1) }None"#));
 }
 
-/// Returns the problem that keeps a tool out of a registry.
 fn refusal(tool: impl Tool + 'static) -> String {
     let name = tool.definition().name.to_string();
     ToolRegistry::from_tools([tool])
         .map_or_else(|error| error.to_string(), |_| format!("`{name}` is accepted"))
 }
 
-/// A parameter and a field with the same default, each in a tool of its own, and the name of the field.
+/// A parameter and a field with the same default, and the field's name.
 macro_rules! refused {
     ($($name:ident: $ty:ty = $value:expr, $expected:expr;)*) => { $({
         #[derive(ToolParams)]
@@ -260,14 +258,12 @@ fn defaults_that_json_cannot_say_are_refused() {
         mapped: BTreeMap<String, f64> = BTreeMap::from([("a".to_owned(), f64::INFINITY)]), Some("`a`");
         paired: (f64, u8) = (f64::INFINITY, 1), Some("expected number");
         keyed: Keyed = BTreeMap::from([(vec![1], 1)]), Some("key must be a string");
-        // For an `Option`, `null` is a value.
         none: Option<f64> = None, None;
         not_a_number: Option<f64> = Some(f64::NAN), None;
         anything: Value = Value::Null, None;
         unit: () = (), None;
         finite: f64 = f64::MAX, None;
         exact: f32 = 0.1, None;
-        // Beyond 64 bits, a default is used, but not published.
         wide: u128 = u128::MAX, None;
         set: BTreeSet<char> = BTreeSet::from(['a']), None;
     }

@@ -1,4 +1,4 @@
-//! The directory of full results: a sink deletes only its own files.
+//! The directory of full results, in which a sink deletes only its files.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     std::env::temp_dir().join(format!("toolkit-directory-{}-{number}", std::process::id()))
 }
 
-/// Stores a text and returns its path, if there was room.
+/// Stores a text, if there is room, and returns its path.
 fn store(sink: &DirectorySink, text: &str) -> Option<PathBuf> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let truncation = Truncation::new(200).with_sink(sink.clone());
@@ -24,7 +24,7 @@ fn store(sink: &DirectorySink, text: &str) -> Option<PathBuf> {
     Some(note.split_once("full output: ")?.1.split_once(") ...")?.0.into())
 }
 
-/// Returns all entries: the text of files, the target of links, and nothing for folders.
+/// Returns the text of files, the target of links, and nothing for folders.
 fn entries(folder: &Path) -> BTreeMap<PathBuf, Option<String>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), fs::read_to_string(&path).ok())).collect()
@@ -48,7 +48,7 @@ fn a_file_with_the_sinks_prefix_is_not_the_sinks() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A change to a file of the sink, or to another file in the directory.
+/// A change to the sink's file or another.
 #[derive(Debug, Clone)]
 enum Change {
     Store(usize),
@@ -89,7 +89,7 @@ proptest! {
         let folder = folder();
         fs::create_dir_all(&folder).unwrap();
         let sink = DirectorySink::new(&folder).with_max_bytes(1_500);
-        // The unchanged files of the sink, and everything else.
+        // The sink's unchanged files, and everything else.
         let mut own = Vec::<PathBuf>::new();
         let mut foreign = BTreeMap::new();
         for change in changes {
@@ -102,7 +102,7 @@ proptest! {
                 (Change::Store(bytes), _) => {
                     let path = store(&sink, &"x".repeat(bytes));
                     prop_assert!(path.as_ref().is_some_and(|path| path.exists()), "there is room");
-                    // If a file is deleted within the same millisecond, the next file may get its name.
+                    // A file after one deleted in the same millisecond may get its name.
                     own.retain(|known| Some(known) != path.as_ref());
                     own.extend(path);
                 }

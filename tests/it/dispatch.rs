@@ -1,4 +1,4 @@
-//! Batches: exactly one result for each call, in the order of the calls, in every case.
+//! Batches: exactly one result for each call, in order.
 
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -167,8 +167,7 @@ async fn the_context_knows_tool_and_call() {
 async fn the_time_limit_of_the_tool_takes_precedence() {
     let limited = sleep::tool().with_timeout(Duration::from_secs(5));
     let cases = [
-        // The limits of the tool, the dispatcher and the registry, the hard limit, and the limit that
-        // applies.
+        // The limits of tool, dispatcher and registry, the hard limit, and the one that applies.
         (Some(5), Some(7), Some(9), None, "5s"),
         (None, Some(7), Some(9), None, "7s"),
         (None, None, Some(9), None, "9s"),
@@ -275,7 +274,6 @@ proptest! {
     }
 }
 
-/// Panics when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {

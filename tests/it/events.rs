@@ -65,7 +65,6 @@ fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
     ToolCall::new(id, format!("events-{tool}"), arguments)
 }
 
-/// Returns the events emitted so far.
 async fn drain(events: &mut ToolEvents) -> Vec<ToolEvent> {
     let mut emitted = Vec::new();
     while let Ok(event) = tokio::time::timeout(Duration::from_millis(1), events.next()).await {
@@ -172,7 +171,7 @@ enum Secret {
     Pin { pin: u16 },
 }
 
-/// A type whose values are checked by its own code, which repeats a wrong value.
+/// A type whose own check repeats a wrong value.
 #[derive(Debug)]
 struct Even(u64);
 
@@ -459,7 +458,6 @@ proptest! {
             batch.extend(asked.clone());
             match streamed {
                 None => drop(batch.finish().await),
-                // The rest is dropped.
                 Some(wanted) => {
                     for _ in 0..wanted {
                         batch.next().await;
@@ -467,7 +465,7 @@ proptest! {
                 }
             }
         });
-        // Dropped calls end here at the latest, and no thread emits an event afterwards.
+        // Dropped calls end here at the latest, and no event follows.
         drop(runtime);
         let emitted = emitted.lock().expect("no panic");
         let first_start = emitted.iter().position(|event| event.name() != "tool.call").unwrap_or(emitted.len());

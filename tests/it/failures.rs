@@ -35,7 +35,7 @@ fn chain() -> Result<(), Chain> {
     Err(Chain)
 }
 
-/// An error with its causes in the alternate form `{:#}`, like the errors of `anyhow`.
+/// An error with causes in the form `{:#}`, like `anyhow`.
 #[derive(Debug)]
 struct Chain;
 
@@ -151,7 +151,7 @@ fn a_call_that_cannot_run_ends_like_any_failed_call() {
             let _inside = ending.as_ref().map(tokio::runtime::Runtime::enter);
             dispatcher.batch([ToolCall::new("1", "fetch", "{}")])
         };
-        // The runtime ends before it runs the call.
+        // The runtime ends before the call runs.
         drop(ending);
         let results = runtime().block_on(batch.finish());
         let (kind, status) = if has_runtime {

@@ -10,7 +10,6 @@ use toolkit_ai::registry::IntoArguments;
 use toolkit_ai::schemars::JsonSchema;
 use toolkit_ai::{ClosureTool, Content, Json, RawArguments, ToolMetadata, ToolTag};
 
-/// Repeats its arguments.
 fn echo() -> ToolRegistry {
     #[derive(Deserialize, Serialize, JsonSchema)]
     struct Any {

@@ -1,4 +1,4 @@
-//! Types of other crates as parameters and results, each with the feature of its crate.
+//! Types of other crates as parameters and results, with features.
 
 use serde_json::{Value, json};
 use toolkit_ai::llm::ApiFormat;
@@ -54,7 +54,7 @@ fn repeat_times(
     format!("{start} {opens} {closes:?} {end} {departure} {address} {hosts:?}")
 }
 
-/// The formats of JSON Schema, draft 2020-12, that types have.
+/// JSON Schema 2020-12 formats of types.
 const FORMATS: [&str; 6] = ["date", "date-time", "duration", "ipv4", "uri", "uuid"];
 
 #[test]

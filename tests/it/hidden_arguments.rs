@@ -1,4 +1,4 @@
-//! Hidden arguments: no text about a call contains their values, and the model cannot set them.
+//! Hidden arguments: no text about a call has their values, and the model cannot set them.
 
 use super::calling::{dispatched, dispatcher_of};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ struct Refused {
     secret: Quoted,
 }
 
-/// Returns a tool with the arguments `q` and `secret`. Its function `run` gets the text of the arguments.
+/// A tool with the arguments `q` and `secret`, whose function gets their text.
 struct Raw(ToolDefinition, fn(&str) -> Result<ToolOutput, ToolError>);
 
 impl Tool for Raw {
@@ -56,7 +56,7 @@ fn raw(schema: &Value, run: fn(&str) -> Result<ToolOutput, ToolError>) -> Arc<dy
     Arc::new(Raw(ToolDefinition::new(name, "Works.", schema.clone()), run))
 }
 
-/// Fails, and puts the arguments into every text of the error.
+/// Fails with the arguments in every text.
 fn fails(arguments: &str) -> Result<ToolOutput, ToolError> {
     let violation = |path: &str| Violation::new(path, ViolationKind::Constraint, format!("got {arguments}"));
     let paths = ["", "q", "secret", "secret.key", "other"];
@@ -68,7 +68,6 @@ fn fails(arguments: &str) -> Result<ToolOutput, ToolError> {
         .with_retryable(true))
 }
 
-/// Every kind of tool that refuses or fails a call.
 fn tools() -> Vec<Arc<dyn Tool>> {
     let open = json!({"type": "object", "properties": {"q": {"type": "string"}, "secret": {}}});
     let mut closed = open.clone();
@@ -91,7 +90,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// Collects the strings inside of a value, which must not appear in any message.
+/// Collects the strings that no message may have.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
@@ -101,7 +100,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Strings without escapes. Their capitals are not those of ordinary messages.
+/// Strings without escapes, unlike ordinary messages.
 fn secrets() -> impl Strategy<Value = Value> {
     let leaf = "[A-Z]{6}[ !#-\\[\\]-~é]{0,60}[A-Z]{6}".prop_map(Value::from);
     prop_oneof![
@@ -161,7 +160,7 @@ proptest! {
             };
             let registry = match registry {
                 Ok(registry) => registry,
-                // A schema may refuse the fixed value when the tool is built.
+                // The fixed value may be refused at the build.
                 Err(error) => {
                     prop_assert_eq!(check(&format!("{error:#} {error:?}")), None);
                     continue;
@@ -255,7 +254,7 @@ fn closure<T: ToolParams + 'static>(secret: fn(T) -> Option<String>) -> ClosureT
     ClosureTool::new("tool", "Works.", move |args: T| format!("{:?}", secret(args))).expect("an object")
 }
 
-/// The ways in which a model may try to set a hidden argument.
+/// The ways in which a model may try it.
 #[tokio::test]
 async fn a_hidden_argument_cannot_be_given_under_any_name() {
     #[tool(register = false)]
@@ -304,7 +303,7 @@ fn an_argument_whose_aliases_cannot_be_known_cannot_be_hidden() {
     open().with_arguments([ArgumentTransform::new("secret").with_default("x")]).expect("it is shown");
 }
 
-/// The payload of a panic that panics again when it is dropped.
+/// A panic's payload that panics at the drop.
 struct Bomb;
 
 impl Drop for Bomb {

@@ -1,4 +1,4 @@
-//! Integers beyond 64 bits: they arrive with all digits, or the call is refused.
+//! Integers beyond 64 bits arrive with all digits, or are refused.
 
 use super::calling::{call, denying, dispatched, dispatcher_of};
 use schemars::JsonSchema;
@@ -104,7 +104,7 @@ fn an_integer_arrives_with_all_digits_or_is_refused_with_its_path() {
     }
 }
 
-/// Serde buffers the members of such types without 128-bit integers.
+/// Serde buffers such members without 128-bit integers.
 #[test]
 fn a_128_bit_integer_in_a_flattened_or_tagged_type_is_refused() {
     for (tool, arguments) in

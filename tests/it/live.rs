@@ -1,4 +1,4 @@
-//! Recorded answers of a real server in four formats, with its deviations from the official JSON.
+//! A real server's recorded answers in four formats, with its deviations from the official JSON.
 
 use std::env;
 use std::path::Path;
@@ -13,7 +13,6 @@ const SECTIONS: [(&str, ApiFormat, &[&str]); 4] = [
     ("gemini", ApiFormat::Gemini, &["Oslo", "Rome"]),
 ];
 
-/// Runs `check` with the capture, the format and the cities of each section.
 fn each_section(mut check: impl FnMut(&Value, ApiFormat, &[&str])) {
     let asked = env::var_os("TOOLKIT_LIVE");
     let is_asked = asked.is_some();
@@ -72,7 +71,7 @@ fn streams_give_every_call_before_they_end() {
     });
 }
 
-/// After any event, the connection may be lost or the model may reach its token limit.
+/// The connection may be lost, or the model reach its token limit.
 #[tokio::test]
 async fn a_stream_may_end_anywhere() {
     let dispatcher = Dispatcher::new(ToolRegistry::new()).unwrap();
@@ -97,7 +96,7 @@ async fn a_stream_may_end_anywhere() {
         let results = dispatcher.dispatch(calls).await;
         let mut history = format.assistant_messages(&response).unwrap();
         history.extend(format.encode_results(&results));
-        // The history is complete: it needs no repair, and arguments that were cut off are objects.
+        // The complete history needs no repair, and arguments that were cut are objects.
         assert_eq!(format.repair_history(history.clone()), history, "{format}");
         for call in format.parse_calls(&history_calls(format, &history)).unwrap() {
             assert!(serde_json::from_str::<serde_json::Map<String, Value>>(call.arguments.as_str()).is_ok());
@@ -105,7 +104,6 @@ async fn a_stream_may_end_anywhere() {
     }
 }
 
-/// Returns the part of a history with the calls.
 fn history_calls(format: ApiFormat, history: &[Value]) -> Value {
     match format {
         ApiFormat::OpenAiResponses => {

@@ -1,4 +1,4 @@
-//! Tests of everything that users of the library see, in one binary.
+//! Tests of everything that users see, in one binary.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
@@ -74,7 +74,6 @@ mod tower_services;
 mod truncation;
 mod unknown_members;
 
-/// Returns the tools of both registries.
 fn merged(mut one: toolkit_ai::ToolRegistry, other: toolkit_ai::ToolRegistry) -> toolkit_ai::ToolRegistry {
     one.merge(other).expect("no tool has the name of another");
     one

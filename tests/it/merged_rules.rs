@@ -1,18 +1,18 @@
-//! Rules for disabling tools in merged registries, and names taken by tools of other namespaces.
+//! Rules that disable tools in merged registries, and taken names.
 
 use toolkit_ai::name::Separator;
 use toolkit_ai::prelude::*;
 use toolkit_ai::registry::{Collision, TagMatch};
 use toolkit_ai::{ClosureTool, ToolName};
 
-/// The names of the tools: namespace and method.
+/// Namespaces and methods of the tools.
 const NAMES: [(&str, &str); 4] = [("math", "add"), ("math", "divide"), ("web", "fetch"), ("web", "send")];
 
 fn name_of(at: usize) -> String {
     format!("{}-{}", NAMES[at].0, NAMES[at].1)
 }
 
-/// Returns a tool, with the tag `slow` if its number is odd.
+/// Returns a tool, tagged `slow` if its number is odd.
 fn tool(at: usize) -> ClosureTool {
     let (namespace, method) = NAMES[at];
     let name = ToolName::qualified(namespace, method, Separator::Dash).expect("legal");
@@ -28,7 +28,7 @@ enum Rule {
     Tags,
 }
 
-/// Disables, or enables again, what each rule says.
+/// Disables or enables what each rule says.
 fn with_rules(rules: &[(Rule, bool)]) -> ToolRegistry {
     let mut registry = ToolRegistry::from_tools((0..NAMES.len()).map(tool)).expect("no collision");
     for (rule, enable) in rules {
@@ -104,7 +104,7 @@ fn a_replaced_namespace_takes_no_name_of_another_tool() {
                 .replace_namespace("shop", [text("sell", "Theirs.")], Separator::Dash)
                 .expect("no collision");
             let before = describe(&registry);
-            // A tool of the namespace may replace `sell`, but not the tool outside of the namespace.
+            // A tool of the namespace may replace `sell`, but not the one outside.
             let method = foreign.as_str().strip_prefix("shop-").unwrap_or(foreign.as_str());
             let coming = [text(method, "Theirs."), text("sell", "New.")];
             let taken = foreign.as_str().starts_with("shop-");

@@ -1,4 +1,4 @@
-//! State in merged registries: every tool sees the state of its original registry.
+//! State in merged registries: every tool sees that of its original one.
 
 use crate::merged;
 use std::sync::Arc;
@@ -68,7 +68,6 @@ fn optional(#[state] db: Option<&Db>) -> &'static str {
 
 #[tokio::test]
 async fn state_and_merges_may_come_in_any_order() {
-    // The state is added after the merge.
     let mut merged = ToolRegistry::from_tools(tools![of_orders]).expect("one tool");
     merged.merge(users()).expect("no collision");
     let error = Dispatcher::new(merged.clone()).expect_err("the state of `users` is not for `of_orders`");
@@ -77,14 +76,14 @@ async fn state_and_merges_may_come_in_any_order() {
     assert_eq!(called(&merged, "of_orders").await, "orders");
     assert_eq!(called(&merged, "of_users").await, "users");
 
-    // A library with state of its own sees no optional state of the program, and one without state does.
+    // A library with its own state sees no optional state of the program.
     let with_state = ToolRegistry::from_tools(tools![optional]).expect("one tool").with_state(Limit);
     assert_eq!(called(&crate::merged(orders(), with_state), "optional").await, "none");
     let without = ToolRegistry::from_tools(tools![optional]).expect("one tool");
     assert_eq!(called(&crate::merged(orders(), without), "optional").await, "orders");
 }
 
-/// Checks that the call of `tool` and the build name the pointer around the state, and the way to add the state.
+/// Checks that the call and the build name the pointer around the state, and how to add it.
 async fn advises(tool: &FunctionTool, registry: ToolRegistry, pointer: &str, advice: &str) {
     let called =
         registry.call(tool.definition().name.as_str(), "{}").await.expect_err("the state is in a pointer");

@@ -15,7 +15,7 @@ use toolkit_ai::{CancellationToken, ErrorKind, ToolTag};
 
 type Outcome = Result<ToolOutput, ToolError>;
 
-/// A log of the calls, and the next outcomes of the flaky tools.
+/// A log of calls, and the next outcomes of flaky tools.
 #[derive(Default)]
 struct Script {
     log: Mutex<Vec<String>>,
@@ -96,7 +96,7 @@ async fn only(dispatcher: &Dispatcher, call: ToolCall) -> String {
     texts(&dispatcher.dispatch([call]).await).remove(0)
 }
 
-/// Logs when the middleware is entered and left.
+/// Logs when it is entered and left.
 struct Named(&'static str, Arc<Script>);
 
 impl Middleware for Named {
@@ -115,7 +115,7 @@ async fn the_first_middleware_is_the_outermost() {
         dispatcher.with_middleware(Named("a", script.clone())).with_middleware(Named("b", script.clone()));
     assert_eq!(only(&dispatcher, call("1", "double", r#"{"n": 4}"#)).await, "8");
     assert_eq!(script.taken(), ["into a", "into b", "double 4", "out of b", "out of a"]);
-    // Calls of unknown tools do not reach middleware.
+    // Calls of unknown tools reach no middleware.
     assert!(only(&dispatcher, call("1", "doubel", "{}")).await.contains("did you mean `mw-double`"));
     assert_eq!(script.taken(), [""; 0]);
 }
@@ -131,7 +131,7 @@ async fn a_closure_may_change_arguments_and_results() {
         Ok(ToolOutput::text(format!("<{}>", output.to_text())))
     });
     assert_eq!(only(&dispatcher, call("call", "double", r#"{"n": 4}"#)).await, "<10>");
-    // Also arguments under an alias, and arguments inside of a JSON string.
+    // Also arguments under an alias or in a JSON string.
     assert_eq!(only(&dispatcher, call("call", "double", r#""{\"number\": 1}""#)).await, "<4>");
     let refused = only(&dispatcher, call("call", "double", "{")).await;
     assert!(refused.starts_with("Error parsing JSON arguments: "), "{refused}");
@@ -288,7 +288,7 @@ async fn other_calls_are_retried_only_after_a_retryable_error() {
     let text = only(&dispatcher, call("1", "harmful", "{}")).await;
     assert_eq!(text, "Error running tool: no (attempt 2)\n- attempt 1: Error running tool: busy");
     assert_eq!(script.taken().len(), 2);
-    // Invalid arguments are not retried, and a tool without retries has one attempt.
+    // Invalid arguments are not retried, and without retries there is one attempt.
     assert!(only(&dispatcher, call("1", "flaky", r#"{"x": 1}"#)).await.starts_with("Error validating"));
     assert!(only(&dispatcher, call("1", "double", "{}")).await.starts_with("Error validating"));
 }
@@ -322,7 +322,6 @@ fn identical_calls_of_a_batch_run_once() {
                     Err(error) => error.message().ends_with(Deduplicate::WARNING),
                 })
                 .collect();
-            // Refused calls are not compared.
             assert_eq!(warned, [false, true, false, false, false, false, false]);
             let log = script.taken();
             assert_eq!(
@@ -534,11 +533,11 @@ fn a_rule_that_overrules_a_stricter_one_is_found() {
         (vec![ask(), deny()], true),
         (vec![allow(), ask()], true),
         (vec![deny(), allow()], false),
-        // Exceptions may come first, and the rule for all other calls last.
+        // Exceptions may come first, and the rule for all others last.
         (vec![PermissionRule::allow().for_tool("mw-double").unwrap(), deny()], false),
         (vec![allow().when(|_, _| true), deny()], false),
         (vec![allow(), PermissionRule::deny("nothing else")], false),
-        // An exception for some calls is no reason to put the other rules into this order.
+        // An exception for some calls is no reason to put other rules into this order.
         (vec![allow().when(|_, _| true), allow(), deny()], true),
     ] {
         let permissions = rules.into_iter().fold(Permissions::new(), Permissions::rule);

@@ -19,7 +19,7 @@ struct Query {
     query: String,
 }
 
-/// A tool that takes a second, counts its calls, and fails when it is asked to.
+/// A tool that takes a second, counts calls, and fails on request.
 fn tool(name: &str, runs: &Arc<AtomicUsize>) -> ClosureTool {
     let runs = runs.clone();
     let answer = move |Query { query }: Query| {
@@ -114,7 +114,7 @@ async fn if_the_running_call_is_cancelled_a_waiting_call_runs() {
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
     assert_eq!(texts(&results), ["Tool `look` was cancelled before it finished", "a 2", "a 2"]);
-    // Also if the future of the running call is dropped.
+    // Also if the running call's future is dropped.
     let dropped = tokio::time::timeout(Duration::from_millis(500), setup.dispatch(&[("look", "b")]));
     assert!(dropped.await.is_err());
     assert_eq!(setup.dispatch(&[("look", "b")]).await, ["b 4"]);
@@ -169,7 +169,7 @@ struct Mail {
     user: Option<u32>,
 }
 
-/// Kinds of tools with an argument `user` that the program computes from the run of the call.
+/// Tools with a `user` computed from the call's run.
 fn mail(kind: u8, is_hidden: bool) -> ToolRegistry {
     let mail = ClosureTool::new("mail", "Reads mail.", |Mail { folder, user }: Mail| {
         format!("{folder:?} of {user:?}")
@@ -246,7 +246,6 @@ struct Stride {
     steps: Option<Vec<Step>>,
 }
 
-/// A tool that is written by hand and coerces nothing.
 struct Echo(ToolDefinition);
 
 impl Tool for Echo {
@@ -293,7 +292,7 @@ proptest! {
     }
 }
 
-/// Spellings of the words of `Step`, and the number that is no word.
+/// Spellings of `Step`'s words, and a number that is none.
 const WORD: &str = "big[_ -]?step|Big Step|BIG|big|Tiny_step|tiny step|small|SMALL|5";
 
 #[tokio::test]
@@ -346,7 +345,7 @@ async fn a_call_of_a_run_is_answered_unless_its_tool_reads_other_state_of_the_ru
     let tools = || ToolRegistry::from_tools(tools![whose, nobodys]).unwrap();
     let runs = || Runs(AtomicUsize::new(0));
     let plain = tools().with_state(runs()).with_run_state::<User>();
-    // The state of a run also takes the place of the own state of merged tools.
+    // A run's state also replaces that of merged tools.
     let library = tools().with_state(runs()).with_state(User(9));
     let merged = merged(ToolRegistry::new().with_run_state::<User>(), library);
     for registry in [plain, merged] {

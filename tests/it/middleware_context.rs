@@ -1,4 +1,4 @@
-//! The context of a call, and its writes, under limits and middleware.
+//! A call's context and writes, under limits and middleware.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -120,7 +120,7 @@ async fn rules_see_the_parameter_names_of_a_renamed_tool() {
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::Denied), "{:?}", results[0]);
 }
 
-/// A step of a call with middleware: what writes to the session, and what happens then.
+/// What writes to the session, and what happens then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Write {
     Outer,
@@ -129,7 +129,7 @@ enum Write {
     After,
 }
 
-/// Writes to the session before the tool, and afterwards if the tool succeeded. Counts its calls.
+/// Writes to the session before the tool and after its success, and counts calls.
 fn writing(before: Write, after: Option<Write>) -> impl Middleware {
     move |request: ToolRequest, next: Next| async move {
         let context = request.context().clone();
@@ -142,7 +142,7 @@ fn writing(before: Write, after: Option<Write>) -> impl Middleware {
     }
 }
 
-/// Appends to the list of writes in the session, and writes a key.
+/// Adds to the session's list of writes, and writes a key.
 fn add(context: &ToolContext, write: Write) {
     let list = context.session().get("writes").and_then(|list| list.as_str().map(str::to_owned));
     context.session().set("writes", format!("{}{write:?} ", list.unwrap_or_default()));
@@ -177,7 +177,7 @@ async fn the_tool_and_the_session_see_the_writes_of_middleware_but_not_of_failed
                 .with_middleware(Retry::new())
                 .with_middleware(writing(Write::Inner, None));
             let results = dispatcher.dispatch([ToolCall::new("1", "write", "{}")]).await;
-            // The middleware inside of the retries writes before each attempt.
+            // Middleware inside of retries writes before each attempt.
             let attempts = if is_blocking { 0 } else { failures };
             let writes = format!("Outer {}Tool ", "Inner ".repeat(attempts as usize + 1));
             assert_eq!(results[0].to_text(), writes, "{failures} {is_blocking}");
@@ -197,7 +197,7 @@ async fn writes_of_middleware_are_lost_if_the_call_fails() {
         .with_middleware(writing(Write::Outer, None));
     assert!(dispatcher.dispatch([ToolCall::new("1", "fails", "{}")]).await[0].is_error());
     assert_eq!(session.get("writes"), None);
-    // Middleware that answers instead of the tool keeps its own writes.
+    // Middleware that answers keeps its own writes.
     let dispatcher = dispatcher.with_middleware(Callbacks::new().before(|request| {
         add(request.context(), Write::Inner);
         Some(Ok("answered".into()))

@@ -73,7 +73,7 @@ async fn calls_up_to_the_limit_run_at_once_and_others_one_by_one() {
     let mut calls = searches(5);
     calls.push(call("other", ""));
     assert_eq!(texts(&dispatcher.dispatch(calls).await), ["0", "0", "500", "1000", "1500", "0"]);
-    // Unused capacity is available again, but never more than the limit.
+    // Unused capacity returns, but never beyond the limit.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.clone().dispatch(searches(3)).await), ["11500", "11500", "12000"]);
 }
@@ -83,7 +83,7 @@ async fn the_common_limit_holds_in_addition_to_limits_of_tools() {
     let limit = RateLimit::new().for_all(3, 3 * SECOND).for_tool("*-search", 1, 2 * SECOND).unwrap();
     let dispatcher = dispatcher().with_middleware(limit);
     let calls = [call("search", ""), call("search", ""), call("other", ""), call("other", "")];
-    // The second search runs after two seconds and delays no other call.
+    // The second search runs after two seconds and delays nothing.
     assert_eq!(texts(&dispatcher.dispatch(calls).await), ["0", "2000", "0", "0"]);
 }
 
@@ -103,14 +103,13 @@ async fn the_patience_covers_both_limits() {
     let dispatcher = dispatcher().with_middleware(limit.with_patience(15 * SECOND));
     let mut batch = dispatcher.batch(searches(2));
     sleep(9 * SECOND).await;
-    // This call takes the time from 9 to 17, so the second search would have to wait for 17 seconds.
+    // This call takes the time from 9 to 17, so the second search would wait for 17 seconds.
     batch.push(call("other", ""));
     let later = "Tool `rate-search` is called too often; call it again in 7 seconds";
     assert_eq!(texts(&batch.finish().await), ["0", later, "9000"]);
 }
 
-/// Returns the times, in milliseconds, at which calls may run that ask at the given times, under a rate of `calls`
-/// in each period of `time`.
+/// Returns the times in milliseconds at which calls may run, under a rate of `calls` in each `time`.
 fn scheduled(mut asked: Vec<u64>, rate: Option<(u32, u64)>) -> Vec<u64> {
     asked.sort_unstable();
     let Some((calls, time)) = rate else { return asked };
@@ -180,7 +179,7 @@ async fn a_call_beyond_the_patience_is_refused_with_a_time_to_retry() {
     let later = "Tool `rate-search` is called too often; call it again in 20 seconds";
     assert_eq!(texts(&results), ["0", "10000", later, later]);
     assert_eq!(results[2].error().map(ToolError::kind), Some(ErrorKind::RateLimited));
-    // Refused calls have not used any capacity.
+    // Refused calls use no capacity.
     sleep(10 * SECOND).await;
     assert_eq!(texts(&dispatcher.dispatch(searches(1)).await), ["20000"]);
     let impatient = RateLimit::new().for_all(1, SECOND).with_patience(Duration::ZERO);
@@ -248,7 +247,7 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let dispatcher = dispatcher().with_middleware(AttemptLimit::new(3));
     let again = (ErrorKind::Retry, "Try again: the year must be 2000 or later".to_owned());
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
-    // Invalid arguments count as failed attempts, but errors that the model did not cause do not.
+    // Invalid arguments count as failed, but not errors that the model did not cause.
     assert_eq!(only(&dispatcher, call("book", "{}")).await.0, ErrorKind::InvalidArguments);
     assert_eq!(only(&dispatcher, call("fails", "")).await.0, ErrorKind::Failed);
     let (kind, text) = only(&dispatcher, call("book", EARLY)).await;
@@ -260,7 +259,6 @@ async fn the_last_attempt_tells_the_model_to_stop() {
     let (kind, text) = only(&dispatcher, call("book", "{")).await;
     assert_eq!(kind, ErrorKind::Exhausted);
     assert!(text.contains("4 times in a row; stop calling it. Last error: Error parsing JSON"), "{text}");
-    // A successful call resets the count.
     assert_eq!(texts(&dispatcher.dispatch([call("book", LATE)]).await), ["2026"]);
     assert_eq!(only(&dispatcher, call("book", EARLY)).await, again);
 }
@@ -276,7 +274,7 @@ async fn the_calls_of_a_batch_are_one_attempt() {
     assert_eq!(kinds(&dispatcher.dispatch(batch()).await), [ErrorKind::Exhausted; 3]);
 }
 
-/// Counts the failed attempts of random batches, each of several calls, as they end.
+/// The calls of random batches count as they end.
 #[test]
 fn overlapping_batches_count_once_each() {
     proptest!(|(ended in proptest::collection::vec((0_usize..3, any::<bool>()), 1..12))| {

@@ -1,4 +1,4 @@
-//! Rules, lanes, caches and the tool read the same arguments: own names, near misses coerced, defaults filled in.
+//! Rules, lanes, caches and tools read the same arguments: own names, coerced, with defaults.
 
 use super::calling::{denying, dispatched, dispatcher_of};
 use schemars::JsonSchema;
@@ -77,7 +77,7 @@ struct Forms {
     limits: Option<BTreeMap<Mode, String>>,
 }
 
-/// Returns the normal form of arguments, and texts with this form.
+/// Returns a normal form, and texts with this form.
 fn spellings() -> Vec<(Value, Vec<&'static str>)> {
     let opened = json!({"path": "/etc", "times": 2});
     vec![
@@ -115,7 +115,6 @@ fn spellings() -> Vec<(Value, Vec<&'static str>)> {
     ]
 }
 
-/// Notes the arguments of each call.
 type Notes = Arc<Mutex<Vec<Value>>>;
 
 fn noting(notes: &Notes) -> ClosureTool {
@@ -221,7 +220,7 @@ struct To {
     to: Target,
 }
 
-/// Serde decodes a list as the struct of an earlier variant, too.
+/// Serde decodes a list as an earlier variant's struct, too.
 #[tokio::test]
 async fn a_list_that_may_be_a_struct_is_refused_where_a_rule_reads_it() {
     let tool = ClosureTool::new("go", "", |to: To| json!(to).to_string()).expect("an object");
@@ -240,7 +239,7 @@ fn by_hand() -> ToolDefinition {
     ToolDefinition::new(ToolName::new("open").expect("legal"), "Opens.", schema).with_alias("file", "path")
 }
 
-/// A tool written by hand, which leaves the check of its arguments to the library.
+/// A tool that leaves the check of arguments to the library.
 struct Written(ToolDefinition);
 
 impl Tool for Written {
@@ -253,7 +252,6 @@ impl Tool for Written {
     }
 }
 
-/// A server with such a tool.
 struct Server;
 
 impl ToolProvider for Server {
@@ -300,7 +298,7 @@ fn change(#[param(one_of = ["read", "delete"])] action: String, customer: u32) -
 #[derive(Debug, Clone)]
 struct LoggedIn(u32);
 
-/// Without the call's context, such a tool cannot tell which arguments it takes.
+/// Without the call's context, the tool cannot tell which arguments it takes.
 #[tokio::test]
 async fn conditions_read_coerced_words_although_another_argument_is_computed() {
     let customer = ArgumentTransform::new("customer").computed(|context| match context.state::<LoggedIn>() {

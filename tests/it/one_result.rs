@@ -1,5 +1,4 @@
-//! Random batches under random limits and middleware: one result for each call, in order, and no permit or
-//! queue entry is left behind.
+//! Random batches under limits and middleware: one result for each call, in order, and every permit free.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -14,7 +13,7 @@ use toolkit_ai::middleware::{
 use toolkit_ai::prelude::*;
 use toolkit_ai::serde_json::json;
 
-/// The number of running calls per resource, its maximum, and the order in which calls began.
+/// The running calls per resource, their maximum, and the order of starts.
 #[derive(Default)]
 struct Watch(Mutex<Seen>);
 
@@ -52,7 +51,6 @@ impl Watch {
     }
 }
 
-/// Counts down however the call ends.
 struct Inside(Arc<Watch>, Vec<String>);
 
 impl Drop for Inside {
@@ -150,7 +148,7 @@ async fn delete(#[state] watch: Arc<Watch>, n: usize) -> usize {
 #[tool(namespace = "rnd", tags("privileged"))]
 fn forbidden() {}
 
-/// The settings around the tools, and the time at which everything is cancelled.
+/// The settings around tools, and the time of cancellation.
 #[derive(Debug, Clone)]
 struct World {
     threads: bool,
@@ -181,8 +179,7 @@ fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-/// One call: the tool, a number, a time, whether its JSON is cut off, and whether another call has the same
-/// id.
+/// The tool, a number, a time, whether the JSON is cut, and whether its id repeats.
 type Asked = (&'static str, u64, bool, bool);
 
 fn batches() -> impl Strategy<Value = Vec<Asked>> {
@@ -262,7 +259,6 @@ fn surround(mut dispatcher: Dispatcher, world: &World) -> Dispatcher {
     dispatcher
 }
 
-/// Dispatches the calls, cancels them in time, and returns the results.
 async fn run(dispatcher: &Dispatcher, world: &World, calls: Vec<ToolCall>) -> Vec<ToolResult> {
     let mut batch = dispatcher.batch(calls);
     let whole = batch.cancellation_token();
@@ -291,10 +287,10 @@ fn runtime(world: &World) -> Runtime {
     builder.worker_threads(2).enable_time().start_paused(!world.threads).build().unwrap()
 }
 
-/// Checks that every permit is free: the maximum number of calls can run at once.
+/// Checks that the maximum number of calls can run.
 async fn everything_is_free(plain: &Dispatcher, world: &World) {
     let at_once = world.max_concurrency.unwrap_or(8);
-    // `rnd-write` fails now and then. Its next attempt is no wait for a permit.
+    // `rnd-write` fails now and then, and its next attempt waits for no permit.
     let plain = plain.clone().with_middleware(Retry::new().with_pauses(Duration::ZERO, Duration::ZERO));
     let mut row = vec![vec![ToolCall::new("1", "rnd-wait", r#"{"ms": 40}"#); at_once]];
     row.push(vec![ToolCall::new("1", "rnd-pair", r#"{"ms": 40}"#); at_once.min(2)]);
@@ -369,7 +365,7 @@ proptest! {
         for (row, began) in &watch.0.lock().unwrap().began {
             prop_assert!(began.is_sorted(), "{row}: {began:?}");
         }
-        // An abandoned thread ends by itself. Everything else has ended.
+        // Only an abandoned thread may still have to end.
         for _ in 0..1_000 {
             if watch.is_empty() && runtime.metrics().num_alive_tasks() == 0 {
                 break;

@@ -31,7 +31,6 @@ impl fmt::Display for Refused {
 
 type Outcome<T> = Result<T, Refused>;
 
-/// A tool for each kind of value.
 mod kinds {
     use super::{Celsius, Outcome, Point, Refused};
     use std::collections::BTreeMap;
@@ -209,7 +208,6 @@ async fn message_and_brief_reach_the_program() {
     assert_eq!((output.message(), output.brief()), ("all went well", "ok"));
 }
 
-/// An error with a cause.
 #[derive(Debug)]
 struct Broken(std::num::ParseIntError);
 

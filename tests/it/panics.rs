@@ -1,5 +1,4 @@
-//! A panic in foreign code costs no call its result: every kind of foreign code, every payload, every way to
-//! dispatch.
+//! A panic in foreign code costs no call its result, for every code, payload and way to dispatch.
 
 use std::fmt;
 use std::panic::panic_any;
@@ -83,7 +82,6 @@ const PLACES: [Place; 24] = [
     Place::LayerDrop,
 ];
 
-/// Panics at one point, once armed.
 #[derive(Clone)]
 struct Fuse {
     place: Place,
@@ -102,7 +100,7 @@ impl Fuse {
     }
 }
 
-/// A future that panics when it is called, polled or dropped.
+/// A future that panics in its call, poll or drop.
 struct Fused<T> {
     output: Option<T>,
     fuse: Fuse,
@@ -162,7 +160,7 @@ impl fmt::Debug for Hostile {
     }
 }
 
-/// The tool, with a computed argument if that is what panics.
+/// The tool, with a computed argument if that panics.
 fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
     let schema = serde_json::json!({"type": "object", "properties": {"computed": {}}});
     let definition = ToolDefinition::new(ToolName::new("hostile").unwrap(), "Panics.", schema);
@@ -178,7 +176,7 @@ fn tool(fuse: &Fuse) -> Arc<dyn Tool> {
     Arc::new(AdaptedTool::from_arc(tool).with_arguments([computed]).unwrap())
 }
 
-/// A `tower` service around the rest of a call.
+/// A `tower` service around a call.
 #[cfg(feature = "tower")]
 #[derive(Clone)]
 struct Layered<S>(S, Fuse);
@@ -288,7 +286,7 @@ async fn a_panic_anywhere_costs_no_result() {
             let token = CancellationToken::new();
             token.cancel();
             assert_eq!(dispatcher.dispatch_with(calls(count), token).await.len(), count, "{place:?}");
-            // Abandoned calls do no harm either.
+            // Abandoned calls do no harm.
             drop(tokio::time::timeout(Duration::from_millis(1), dispatcher.dispatch(calls(count))).await);
             drop(dispatcher.batch(calls(count)));
         }
@@ -301,7 +299,7 @@ async fn a_panic_anywhere_costs_no_result() {
     }
 }
 
-/// A tool with a lane, whose definition is asked for often. The `panics_at`th time, it panics.
+/// A tool with a lane, whose `panics_at`th reading of the definition panics.
 #[derive(Debug)]
 struct Laned {
     definition: ToolDefinition,

@@ -1,4 +1,4 @@
-//! Names of parameters that a provider refuses: it gets other spellings, and the tool gets its own names.
+//! Names of parameters that a provider refuses: it gets other spellings, and the tool its own names.
 
 use proptest::prelude::*;
 use toolkit_ai::llm::DefinitionOptions;
@@ -8,7 +8,7 @@ use toolkit_ai::schema::keyword::each_subschema;
 use toolkit_ai::serde_json::{Map, Value, from_str, json};
 use toolkit_ai::{AdaptedTool, ArgumentTransform, ToolDefinition, ToolFuture, ToolName, ToolOutput};
 
-/// A tool with the given parameters. It returns its arguments.
+/// A tool that returns its arguments.
 struct Echo(ToolDefinition);
 
 impl Echo {
@@ -27,7 +27,7 @@ impl Tool for Echo {
     }
 }
 
-/// Names of parameters of MCP servers in the wild.
+/// Parameters' names of MCP servers in the wild.
 const WILD: [&str; 12] = [
     "filter[name]",
     "filter_name_",
@@ -43,7 +43,7 @@ const WILD: [&str; 12] = [
     "plain",
 ];
 
-/// Returns the rule of an API for names of parameters, and the JSON pointer to the schema of the first tool.
+/// Returns an API's rule for names of parameters, and the pointer to the first tool's schema.
 fn api(format: ApiFormat) -> (Option<NameRule>, &'static str) {
     match format {
         ApiFormat::Anthropic => (Some(NameRule::SHORT_DOTS), "/0/input_schema"),
@@ -61,7 +61,7 @@ fn target<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .map_or(schema, |reference| root.pointer(&reference[1..]).expect("it has a target"))
 }
 
-/// Returns a value for the tool's own schema, and the same value with the names of the schema that the model sees.
+/// Returns a value for the tool's schema, and the same under the model's names.
 fn values([own_root, sent_root]: [&Value; 2], [own, sent]: [&Value; 2]) -> [Value; 2] {
     let own = target(own_root, own);
     let sent = target(sent_root, sent.pointer("/anyOf/0").unwrap_or(sent));
@@ -73,7 +73,7 @@ fn values([own_root, sent_root]: [&Value; 2], [own, sent]: [&Value; 2]) -> [Valu
         return inside(items, &sent["items"]).map(|item| json!([item]));
     }
     if own.get("additionalProperties").is_some() {
-        // Members of a map stay, even if they look like spellings.
+        // A map's members stay, even if they look like spellings.
         return [json!({"_in": "x", "a_b": "x"}), json!({"_in": "x", "a_b": "x"})];
     }
     let Some(properties) = own["properties"].as_object() else { return [json!("x"), json!("x")] };
@@ -87,7 +87,7 @@ fn values([own_root, sent_root]: [&Value; 2], [own, sent]: [&Value; 2]) -> [Valu
     members.map(Value::from)
 }
 
-/// Names of parameters, many of which a provider refuses or which would be spelled alike.
+/// Names that a provider refuses, or that would be spelled alike.
 fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let names = ["a b", "a-b", "a_b", "$ref", "_ref", "$defs", "properties", "required", "a/~b", "\"", "é"];
     let name = prop_oneof![prop::sample::select(&WILD[..]), prop::sample::select(names.to_vec())];
@@ -211,7 +211,7 @@ async fn a_tool_with_a_hidden_argument_gets_its_own_names() {
         "tool `echo`: parameter `$match` is sent as `_match`\ntool `echo`: parameter `$meta` is sent as `_meta`"
     );
     assert!(report.is_clean());
-    // The model may mix the names. Members that no schema names are data.
+    // The model may mix names, and members that no schema names are data.
     let arguments = json!({"pipeline": [{"_match": {"_meta": 1}, "$meta": "a"}], "document": {"_meta": 2}});
     let output = registry.call("echo", arguments.to_string()).await.expect("the tool ran");
     let expected = json!({

@@ -1,5 +1,5 @@
-//! A name pattern means the same in rules, limits, caches and filters: what permits compares full names, and what
-//! restricts also compares names without namespaces.
+//! Name patterns in rules, limits, caches and filters: what permits compares full names, and what restricts
+//! also names without namespaces.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ fn a_pattern_without_a_possible_match_is_a_build_error() {
     }
 }
 
-/// What two equal calls of a tool have shown.
+/// What two equal calls have shown.
 #[derive(Debug, PartialEq)]
 struct Seen {
     runs: usize,
@@ -67,7 +67,6 @@ struct Seen {
     first_was_last_attempt: bool,
 }
 
-/// Calls a tool twice with equal arguments, through one middleware.
 fn two_calls(name: &ToolName, fails: bool, middleware: impl Middleware) -> Seen {
     let runs = Arc::new(AtomicUsize::new(0));
     let counter = runs.clone();
@@ -90,7 +89,7 @@ fn two_calls(name: &ToolName, fails: bool, middleware: impl Middleware) -> Seen 
     })
 }
 
-/// Names in a namespace or in none, also with capital letters and with a method that is not the end of the name.
+/// Names with or without a namespace, also with capitals or an inner method.
 fn names() -> impl Strategy<Value = ToolName> {
     let separator = prop::sample::select(vec![Separator::Dash, Separator::Dot]);
     let method = "[abA]{1,3}([_.-][abA]{1,2})?";
@@ -105,7 +104,7 @@ fn names() -> impl Strategy<Value = ToolName> {
     ]
 }
 
-/// A name with a pattern: any pattern, or a part of the name, perhaps with wildcards.
+/// A name and a pattern, which may be a part of it, perhaps with wildcards.
 fn names_and_patterns() -> impl Strategy<Value = (ToolName, String)> {
     names().prop_flat_map(|name| {
         let parts =
@@ -152,7 +151,7 @@ proptest! {
 
 #[test]
 fn a_pattern_for_calls_of_deferred_tools_is_a_build_error() {
-    // Such a call counts as a call of its target, so the pattern would match no call.
+    // Such a call counts as its target's, so the pattern would match nothing.
     let error = PermissionRule::deny("no").for_tool("call_deferred").map(drop).unwrap_err().to_string();
     assert!(error.contains("name the target tools"), "{error}");
     assert!(ToolFilter::new().include(["call_deferred"]).is_err());
@@ -247,7 +246,7 @@ fn middleware_for_a_tool_that_does_not_exist_is_warned_of() {
         dispatchers
             .push(new().with_middleware(toolkit_ai::middleware::Cache::new(1).for_tool(name).unwrap()));
         for (index, dispatcher) in dispatchers.into_iter().enumerate() {
-            // Only rules that stop calls need a tool for a pattern with wildcards.
+            // Only rules that stop calls need a tool for wildcards.
             let expected = near.filter(|_| index < 2 || !name.contains(['*', '?'])).map(|near| match index {
                 0 => format!("rule `deny` for the tool `{name}` selects no tool; {near}"),
                 1 => format!("rule `ask` for the tool `{name}` selects no tool; {near}"),

@@ -18,8 +18,8 @@ use toolkit_ai::{
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-/// Creates a dispatcher with `pay`, which needs approval, and `ask`, which waits for an answer, behind all middleware
-/// that repeats, shares or keeps outcomes. Also returns the number of runs of both tools.
+/// Creates `pay`, which needs approval, and `ask`, which waits for an answer, behind all middleware that
+/// repeats, shares or keeps outcomes, and counts runs.
 fn dispatcher(rules: Permissions) -> (Dispatcher, Arc<AtomicU32>) {
     let runs = Arc::new(AtomicU32::new(0));
     let paid = runs.clone();
@@ -89,7 +89,7 @@ async fn a_decided_approval_is_for_its_call() {
         ErrorKind::Pending
     );
     assert_eq!(runs.load(Ordering::Relaxed), 0);
-    // An earlier pending outcome of the same call is neither cached nor shared.
+    // An earlier pending outcome is neither cached nor shared.
     assert_eq!(call(&decided(Approval::Approve), "1", "pay").await.to_text(), "paid");
     assert_eq!(runs.load(Ordering::Relaxed), 1);
 }
@@ -107,14 +107,13 @@ async fn a_question_of_a_tool_is_no_failure() {
     for times in 1..=3 {
         let result = call(&dispatcher, "1", "ask").await;
         let error = result.error().unwrap();
-        // Neither retried nor counted as an attempt of the model.
+        // It is neither retried nor counted as an attempt.
         assert_eq!((error.kind(), runs.load(Ordering::Relaxed)), (ErrorKind::Pending, times));
         assert_eq!(error.message(), "The user was asked and has not answered yet: Which colour?");
     }
     assert_eq!(*statuses.lock().unwrap(), [CallStatus::Pending; 3]);
 }
 
-/// Two tools, `pay` and `sell`, which need approval.
 fn shop() -> Dispatcher {
     let tool = |name| ClosureTool::new(name, "", |_: BTreeMap<String, Value>| "done").unwrap();
     let rule = PermissionRule::ask("it costs money");
@@ -129,7 +128,6 @@ fn calls() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, tool, arguments)| ToolCall::new(id, tool, arguments))
 }
 
-/// The way of a call to its tool.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Direct,

@@ -1,4 +1,4 @@
-//! Tool providers beside the program's own tools, and calls passed on one by one.
+//! Tool providers beside the program's tools, and calls passed on singly.
 
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,13 +13,11 @@ use toolkit_ai::{
     ToolDefinition, ToolFuture, ToolName, ToolProvider,
 };
 
-/// Something that is not of this program.
 #[derive(Default)]
 struct Remote {
     running: Arc<AtomicUsize>,
 }
 
-/// Counts what runs.
 struct Running(Arc<AtomicUsize>);
 
 impl Drop for Running {
@@ -181,7 +179,7 @@ async fn a_dispatcher_without_a_run_takes_part_in_the_callers() {
     assert_eq!(session.get("value"), Some(7.into()));
 }
 
-/// A tool around another tool that forwards only the definition and the call.
+/// A tool that forwards only definition and call.
 struct Wrapper(Arc<dyn Tool>);
 
 impl Tool for Wrapper {

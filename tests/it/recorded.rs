@@ -1,10 +1,9 @@
-//! The recorded answers of a model that the examples use.
+//! The examples' recorded answers.
 
 use std::path::Path;
 use toolkit_ai::llm::ApiFormat::OpenAiChat;
 use toolkit_ai::serde_json::{self, Map, Value};
 
-/// Checks the name and the arguments of each call.
 #[track_caller]
 fn check(file: &str, calls: &[(&str, &str)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/data").join(file);

@@ -90,7 +90,7 @@ fn a_changed_registry_renders_like_a_new_one() {
     for &format in ApiFormat::ALL {
         let mut registry = ToolRegistry::from_tools([named("fs.read"), named("zip")]).unwrap();
         let before = registry.definitions(format).to_value();
-        // Where dots are refused, the new name gets the spelling of the old name.
+        // Where dots are refused, the new name is spelled like the old one.
         registry.register(named("fs_read")).unwrap();
         let fresh = ToolRegistry::from_tools([named("zip"), named("fs_read"), named("fs.read")]).unwrap();
         assert_eq!(registry.definitions(format).as_json(), fresh.definitions(format).as_json());
@@ -117,7 +117,6 @@ fn a_discovery_selects_by_crate_module_name_and_tag() {
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 
-/// A set of tools.
 struct Set;
 
 #[toolset]

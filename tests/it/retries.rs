@@ -1,4 +1,4 @@
-//! A dispatcher retries failed calls, with the middleware `Retry` or without.
+//! Retries of failed calls, with the middleware `Retry` or without.
 
 use crate::always::without_runtime;
 use proptest::prelude::*;
@@ -26,14 +26,14 @@ enum Fault {
 #[derive(Debug, Clone)]
 struct Case {
     fault: Fault,
-    /// The number of attempts of each call that fail.
+    /// The failing attempts of each call.
     failing: usize,
     retries: u32,
     idempotent: bool,
     calls: usize,
-    /// Whether the tool is provided by an inner dispatcher.
+    /// Whether an inner dispatcher provides the tool.
     nested: bool,
-    /// The other middleware, outermost first.
+    /// Other middleware, outermost first.
     others: Vec<Other>,
 }
 
@@ -80,7 +80,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// The results, the number of runs of the tool, and the number of events about retries.
+/// The results, the tool's runs, and the events about retries.
 type Seen = (Vec<Option<ErrorKind>>, usize, usize);
 
 impl Case {
@@ -95,7 +95,6 @@ impl Case {
             *attempt += 1;
             let fault = (*attempt <= failing).then_some(fault);
             async move {
-                // The calls of a batch run at the same time.
                 tokio::task::yield_now().await;
                 match fault {
                     None => Ok("done"),
@@ -159,7 +158,7 @@ impl Case {
         let running = if self.others.iter().any(shares) { 1 } else { calls };
         let repeated = failing.min(retries);
         let kinds = vec![(failing > retries).then_some(kind); calls];
-        // Events of an inner dispatcher are its own.
+        // An inner dispatcher has its own events.
         (kinds, running * (repeated + 1), if nested { 0 } else { running * repeated })
     }
 }
@@ -173,7 +172,6 @@ proptest! {
     }
 }
 
-/// A dispatcher for a tool that always fails.
 fn hopeless() -> (Dispatcher, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counter = runs.clone();
@@ -202,7 +200,7 @@ async fn a_cancelled_call_is_not_retried_again() {
     assert_eq!(runs.load(Ordering::Relaxed), attempts);
 }
 
-/// A pause needs a timer. Without it, the model reads the error of the tool, not one about the runtime.
+/// The model reads the tool's error, not one about the runtime.
 #[test]
 fn without_a_timer_calls_are_not_retried() {
     let call = || [ToolCall::new("1", "flaky", "{}")];

@@ -1,4 +1,4 @@
-//! Definitions are converted to every format that can be read, and back: every loss is in the report.
+//! Definitions are converted to every readable format and back, and every loss is reported.
 
 use proptest::prelude::*;
 use toolkit_ai::definition::{ToolSource, parameter_names};
@@ -9,7 +9,7 @@ use toolkit_ai::schema::keyword::each_subschema;
 use toolkit_ai::serde_json::{Map, Value, json};
 use toolkit_ai::{ToolDefinition, ToolMetadata, ToolName};
 
-/// A typical schema of a tool, two levels deep.
+/// A typical tool's schema, two levels deep.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "string"})),
@@ -24,14 +24,14 @@ fn schema() -> impl Strategy<Value = Value> {
         prop_oneof![
             inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
             object(inner.clone()),
-            // The branches differ in their type: two equal branches may be written as one.
+            // The branches have different types, because equal ones may become one.
             inner
                 .prop_map(|items| json!({"anyOf": [{"type": "array", "items": items}, {"type": "boolean"}]})),
         ]
     })
 }
 
-/// An object with property names, some of them names of keywords.
+/// An object with names of properties, some also of keywords.
 fn object(of: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec!["city", "type", "properties", "title", "$ref", "enum", "default"]);
     prop::collection::vec((names, of, any::<bool>()), 1..4).prop_map(|members| {
@@ -67,7 +67,7 @@ fn definition() -> impl Strategy<Value = ToolDefinition> {
     )
 }
 
-/// Returns the parameters with the names that they have in `own`. A provider refuses the name `$ref`.
+/// Returns parameters with the names in `own`, because a provider refuses `$ref`.
 fn own_names(mut parameters: Value, own: &Value) -> Value {
     let names = [NameRule::SHORT_DOTS, NameRule::IDENTIFIERS].map(|rule| parameter_names(rule, own));
     let unspell =
@@ -100,7 +100,7 @@ proptest! {
             prop_assert_eq!(&back.description, &definition.description);
             let parameters = own_names(back.parameters.clone(), &definition.parameters);
             prop_assert!(lost("/parameters") || parameters == definition.parameters, "{format}: {}", back.parameters);
-            // The program's own metadata is meant for no API.
+            // The program's metadata is for no API.
             prop_assert!(!lost("/metadata"), "{format}");
             prop_assert!(lost("/defer") || back.metadata.defer == definition.metadata.defer, "{format}");
             prop_assert!(

@@ -1,4 +1,4 @@
-//! Rules that should stop calls, but select no tool: no call runs under them.
+//! Rules that should stop calls, but select no tool, let no call run.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -8,7 +8,6 @@ use toolkit_ai::prelude::*;
 use toolkit_ai::serde_json::Value;
 use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolName, ToolTag};
 
-/// A tool of a random registry.
 #[derive(Debug, Clone)]
 struct Sample {
     name: &'static str,
@@ -17,7 +16,7 @@ struct Sample {
     is_disabled: bool,
 }
 
-/// A random rule. Two of three stop calls.
+/// A random rule; two of three stop calls.
 #[derive(Debug, Clone)]
 struct Rule {
     permission: Permission,
@@ -37,7 +36,7 @@ impl Rule {
         self.tags.iter().fold(rule, |rule, tag| rule.for_tag(tag.as_str()))
     }
 
-    /// Returns whether a rule with only these conditions stops a call of a tool.
+    /// Returns whether only these conditions stop a call.
     fn selects(patterns: &[String], tags: &[String], tools: &[ToolDefinition]) -> bool {
         let rule = Self {
             permission: Permission::Deny(String::new()),
@@ -48,7 +47,7 @@ impl Rule {
         tools.iter().any(|tool| rules.decide(tool, &Value::Null) != &Permission::Allow)
     }
 
-    /// Returns whether the rule should stop calls, and a pattern, a custom tag or all of them together select no tool.
+    /// Returns whether it should stop calls, and a pattern, a custom tag or all together select no tool.
     fn is_mistake(&self, tools: &[ToolDefinition]) -> bool {
         let custom: Vec<String> =
             self.tags.iter().filter(|tag| ToolTag::from(tag.as_str()).is_custom()).cloned().collect();
@@ -61,7 +60,7 @@ impl Rule {
     }
 }
 
-/// Returns whether a stricter rule comes after the first rule for all calls.
+/// Returns whether a stricter rule follows the first for all calls.
 fn has_unreachable(rules: &[Rule]) -> bool {
     let mut rules = rules.iter().map(|rule| {
         let strictness = match rule.permission {
@@ -89,7 +88,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     })
 }
 
-/// Names as they are, and with mistakes: another case, or a letter too few, too many or in the wrong place.
+/// Names with mistakes: another case, or a letter missing, added or misplaced.
 fn spelled(names: Vec<&'static str>) -> impl Strategy<Value = String> {
     (select(names), 0..12_u8, any::<prop::sample::Index>()).prop_map(|(name, kind, at)| {
         let mut letters: Vec<char> = name.chars().collect();
@@ -119,7 +118,7 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
     prop::collection::vec(rule, 0..4)
 }
 
-/// Middleware around permissions that forwards nothing but calls.
+/// Middleware around permissions that forwards only calls.
 struct Around(Permissions);
 
 impl Middleware for Around {

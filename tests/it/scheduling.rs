@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use toolkit_ai::prelude::*;
 use toolkit_ai::{CancellationToken, ErrorKind};
 
-/// A log of the running calls. Each test has its own, as the state of its tools.
+/// A test's own log of running calls, as the state of its tools.
 #[derive(Default)]
 struct Log {
     lines: Mutex<Vec<String>>,
@@ -21,13 +21,11 @@ struct Log {
 }
 
 impl Log {
-    /// Lets one call of `deaf` end.
     fn release(&self) {
         *self.released.lock().unwrap() += 1;
         self.release.notify_one();
     }
 
-    /// Waits for a release, at most for a minute.
     fn is_released(&self) -> bool {
         let released = self.released.lock().unwrap();
         let limit = Duration::from_secs(60);
@@ -66,7 +64,6 @@ impl Log {
     }
 }
 
-/// Counts down however the call ends.
 struct Inside {
     log: Arc<Log>,
     what: String,
@@ -237,7 +234,7 @@ async fn calls_in_a_lane_keep_their_order_and_other_calls_run_concurrently() {
         write(1, "a", 300),
         write(2, "a", 100),
         write(3, "b", 50),
-        // The same lane, used by another tool, and with its value in another form.
+        // The same lane, from another tool, with its value in another form.
         call(4, "delete", r#"{"path": "\u0061"}"#),
         write(5, "a", 1),
     ];
@@ -321,7 +318,7 @@ async fn one_call_can_be_cancelled_while_it_runs_or_waits() {
     let tokens = ["1", "3"].map(|id| batch.call_token(id));
     let cancel = async {
         sleep(Duration::from_millis(50)).await;
-        // The first call has run for some time, and the third waits for its turn.
+        // The first call runs, and the third waits.
         tokens.iter().for_each(CancellationToken::cancel);
     };
     let (results, ()) = tokio::join!(batch.finish(), cancel);
@@ -384,14 +381,13 @@ async fn an_abandoned_blocking_call_is_reported_and_runs_to_its_end() {
     let text = "Tool `jobs-deaf` timed out after 0.02s; it cannot be stopped and may still finish";
     assert_eq!(texts(&results), [text]);
     assert_eq!(results[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
-    // The next call waits until the thread has ended, and its own time starts then.
+    // The next call waits for the thread, and then its own time starts.
     log.release();
     let next = dispatcher.dispatch([deaf()]).await;
     assert_eq!(texts(&next), [text]);
     assert_eq!(log.lines(), ["deaf"]);
     assert_eq!(log.most("deaf"), 1);
     log.release();
-    // A tool that checks its context ends early.
     let polite = dispatcher.dispatch([call(1, "block", r#"{"ms": 60000}"#)]).await;
     assert_eq!(polite[0].error().map(ToolError::kind), Some(ErrorKind::TimedOut));
     for _ in 0..500 {
@@ -446,7 +442,7 @@ fn one_dispatcher_serves_many_tasks() {
     assert!(log.most("alone") == 1 && log.most("pair") <= 2 && log.most("any") <= 4);
 }
 
-/// One call of a random batch: the tool, its time in milliseconds, and which file.
+/// A random call: tool, milliseconds, and file.
 fn random_call() -> impl Strategy<Value = (&'static str, u64, &'static str)> {
     let tools =
         vec!["write", "delete", "alone", "pair", "any", "breaks", "block", "block_async", "nope", "broken"];
@@ -477,7 +473,7 @@ proptest! {
         } else {
             tokio::runtime::Builder::new_current_thread()
         };
-        // Time is paused, unless a blocking thread needs real time.
+        // Time is paused, unless a blocking thread needs it.
         let blocks = batches.iter().flatten().any(|(tool, ..)| tool.starts_with("block"));
         let runtime = builder.worker_threads(2).enable_time().start_paused(!threads && !blocks).build().unwrap();
         let (results, order) = runtime.block_on(async {
@@ -516,7 +512,7 @@ proptest! {
             for (count, batch) in running {
                 results.push((count, batch.await.unwrap()));
             }
-            // If a permit was not given back, this never ends.
+            // A lost permit would hang this.
             let order = log.lines();
             let last = dispatcher.dispatch(
                 [alone_call(1, 0), call(2, "breaks", r#"{"ms": 0}"#), call(3, "pair", r#"{"ms": 0}"#),
@@ -540,7 +536,7 @@ proptest! {
         }
         prop_assert!(log.most("pair") <= 2);
         prop_assert!(limit.is_none_or(|limit| log.most("any") <= limit));
-        // Within a batch, the calls of a lane ran in the order of the batch.
+        // A lane's calls ran in the batch's order.
         let mut last: HashMap<(String, String), usize> = HashMap::new();
         for line in &order {
             let (kind, what) = line.split_once(' ').unwrap_or((line, ""));

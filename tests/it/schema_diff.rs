@@ -1,11 +1,11 @@
-//! The reported difference of two schemas, compared with the answers of a validator about values.
+//! The difference of two schemas, compared with a validator.
 
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolkit_ai::schema::{Compatibility, SchemaChange, SchemaChangeKind, SchemaDiff};
 
-/// A random schema with a maximum depth. Its references lead to `T` and `U`.
+/// A random schema of limited depth, with references to `T` and `U`.
 fn schema(depth: u32) -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         Just(json!({})),
@@ -89,7 +89,6 @@ fn object(property: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A random schema, and a similar schema.
 fn two_versions() -> impl Strategy<Value = (Value, Value)> {
     let whole = || {
         (object(schema(2)), schema(1), schema(1)).prop_map(|(mut schema, one, other)| {
@@ -109,7 +108,7 @@ fn two_versions() -> impl Strategy<Value = (Value, Value)> {
     })
 }
 
-/// Replaces the schema, keyword or list entry with this number by another one.
+/// Replaces the schema, keyword or entry with this number.
 fn replace(value: &mut Value, part: &Value, left: &mut usize) {
     let inner: Vec<&mut Value> = match value {
         Value::Object(members) => members.values_mut().collect(),
@@ -174,7 +173,7 @@ fn validator(schema: &Value) -> Option<Validator> {
     jsonschema::draft202012::new(schema).ok()
 }
 
-/// Closes every object with properties. A call with undescribed members was not valid before.
+/// Closes objects with properties, because calls with undescribed members were invalid.
 fn closed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -204,12 +203,12 @@ fn closed_at(keyword: &str, value: &Value) -> Value {
     }
 }
 
-/// Returns whether an optional property was added. Values under its name were not described before.
+/// Returns whether an optional property was added, whose values were undescribed.
 fn adds_property(diff: &SchemaDiff) -> bool {
     diff.changes().iter().any(|change| change.kind == SchemaChangeKind::AddedOptional)
 }
 
-/// Returns whether a closed form of the schema may accept more than the schema itself.
+/// Returns whether a closed form may accept more than the schema.
 fn is_turned_round(schema: &Value) -> bool {
     let text = schema.to_string();
     ["\"not\"", "\"oneOf\"", "\"if\"", "\"contains\""].iter().any(|keyword| text.contains(keyword))

@@ -193,7 +193,6 @@ fn a_schema_of_any_value_is_an_empty_object() {
     assert_eq!(tool.definition().output_schema().unwrap()["properties"], payload);
 }
 
-/// Types with a member that two fields share.
 #[allow(dead_code, unreachable_patterns)]
 mod twice {
     use toolkit_ai::ToolParams;

@@ -1,4 +1,4 @@
-//! Tool search: by programs, and by models with deferred tools.
+//! Tool search, by programs and by models with deferred tools.
 
 use crate::merged;
 use proptest::prelude::*;
@@ -14,7 +14,6 @@ use toolkit_ai::search::{SearchOptions, SearchWeights};
 use toolkit_ai::serde_json::{Value, from_str, json};
 use toolkit_ai::{ClosureTool, ErrorKind, LiveRegistry, ToolDefinition, ToolFuture, ToolName};
 
-/// The events, in order.
 #[derive(Default)]
 struct Log(Mutex<Vec<String>>);
 
@@ -93,7 +92,7 @@ fn found(registry: &ToolRegistry, query: &str) -> Vec<String> {
     registry.search(query, 10).iter().map(|found| found.tool.definition().name.to_string()).collect()
 }
 
-/// Returns the published names, and the deferred ones among them.
+/// Returns the published names, and deferred ones.
 fn published(registry: &ToolRegistry, options: &DefinitionOptions) -> (Vec<String>, Vec<String>) {
     let tools = registry.definitions(ApiFormat::Anthropic.with_options(options.clone())).to_value();
     let tools = tools.as_array().unwrap();
@@ -247,7 +246,7 @@ async fn a_deferred_tool_is_called_by_call_deferred_or_by_name() {
     let registry = registry();
     let dispatcher = dispatcher(registry.clone());
     for target in ["geo.weather", "geo_weather", "Geo-Weather"] {
-        // The number is too long for a double, and must arrive with all digits.
+        // All digits of this number must arrive, though a double is too short.
         let call = format!(r#"{{"city": "Lima", "_target_tool": "{target}", "days": 18446744073709551615}}"#);
         let text = "geo.weather: sun in Lima for 18446744073709551615, no reason";
         let result = one(&dispatcher, "call_deferred", &call).await;
@@ -392,7 +391,7 @@ async fn a_deferred_call_keeps_its_reason() {
     assert_eq!(result.call_reason.as_deref(), Some("to plan"));
     assert_eq!(result.to_text(), "geo.weather: sun in Lima for 1, to plan");
 
-    // The tool opts out of call reasons, but the model was asked for one.
+    // The tool opts out of call reasons, though the model was asked for one.
     let quiet = toolkit_ai::AdaptedTool::new(weather::tool())
         .map_metadata(|metadata| metadata.with_call_reason(false));
     let registry = ToolRegistry::from_tools([quiet]).unwrap().with_tool_search().with_call_reason(true);
@@ -407,7 +406,7 @@ fn names_of_search_tools_are_reserved() {
     assert!(Dispatcher::new(registry.clone()).is_ok());
     let error = Dispatcher::new(registry.with_tool_search()).unwrap_err();
     assert!(error.to_string().contains("has the name of a search tool; rename it"), "{error}");
-    // A tool whose name equals the spelling gets another spelling.
+    // A tool whose name is the spelling gets another one.
     let alike = ClosureTool::new("discover.tools", "", |_: Nothing| 1).unwrap();
     let registry = ToolRegistry::from_tools([alike]).unwrap().with_tool_search();
     let (names, _) = published(&registry, &DefinitionOptions::default());
@@ -463,7 +462,6 @@ async fn search_follows_a_live_registry_and_batches_keep_their_snapshot() {
     );
 }
 
-/// Counts reads of its definition.
 struct Counted(ToolDefinition, Arc<AtomicUsize>);
 
 impl Tool for Counted {
@@ -533,7 +531,7 @@ struct Folder {
     inside: Vec<Self>,
 }
 
-/// Gemini reads each `$ref` in the JSON of a result as the name of a part, and refuses other names.
+/// Gemini reads `$ref` in results as a part's name, and refuses other names.
 #[tokio::test]
 async fn found_schemas_with_references_are_text_for_gemini() {
     fn count(folder: &Folder) -> usize {

@@ -1,4 +1,4 @@
-//! The text about deferred tools in a request: each tool once, and a short text for many tools.
+//! The text about deferred tools: each once, and short for many.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn registry(names: impl IntoIterator<Item = ToolName>, most: usize) -> ToolRegis
     registry
 }
 
-/// Returns the names of `count` tools, distributed over the namespaces. The last namespace is none.
+/// Returns the names of `count` tools over the namespaces, the last of which is none.
 fn names(count: usize, namespaces: usize) -> Vec<ToolName> {
     let name = |at: usize| {
         let method = format!("do_{at}");
@@ -37,7 +37,7 @@ fn published(registry: &ToolRegistry) -> String {
     registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned()
 }
 
-/// About four characters are a token, or one that is not ASCII.
+/// A token is about four characters, or one outside of ASCII.
 fn tokens(registry: &ToolRegistry) -> usize {
     let text = published(registry);
     let ascii = text.chars().filter(char::is_ascii).count();
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// A registry of deferred tools, each with a description in one sentence.
+/// A registry of deferred tools with these descriptions.
 fn described(descriptions: &[String]) -> ToolRegistry {
     let tool = |(at, description): (usize, &String)| {
         let name = ToolName::qualified(&format!("space_{}", at % 100), &format!("do_{at}"), Separator::Dash);
@@ -133,7 +133,7 @@ proptest! {
         let long: Vec<String> = descriptions.iter().map(|text| text.repeat(times)).collect();
         let size = tokens(&described(&long));
         prop_assert!(size < tokens(&registry(Vec::new(), 50)) + 2_200, "{}", size);
-        // Short descriptions of few tools are listed in full.
+        // Few short descriptions are listed in full.
         if long.iter().map(String::len).sum::<usize>() < 1_000 && long.len() < 20 {
             let text = published(&described(&long));
             prop_assert_eq!(text.matches("\\n- space_").count(), long.len());

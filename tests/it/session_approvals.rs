@@ -1,4 +1,4 @@
-//! Concurrent calls that need the same approval: each question is asked once.
+//! Concurrent calls with the same approval: each question is asked once.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use toolkit_ai::middleware::{Approval, ApprovalRequest, PermissionRule, Permissi
 use toolkit_ai::prelude::*;
 use toolkit_ai::{ClosureTool, RunContext, Session};
 
-/// Answers the questions in order with `answers`, each after a moment. The last answer is repeated.
+/// Answers in order with `answers`, after a moment, the last repeatedly.
 fn permissions(answers: Vec<Approval>, asked: &Arc<Mutex<Vec<String>>>) -> Permissions {
     let asked = asked.clone();
     let at = AtomicUsize::new(0);

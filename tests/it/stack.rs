@@ -1,6 +1,6 @@
-//! No public function needs more than 2 MiB of stack, whatever schema, value, text or history it gets.
+//! No public function needs more than 2 MiB of stack for any input.
 //!
-//! An overflow ends the process. Its message names the thread: the function and its input.
+//! An overflow ends the process, with function and input in the thread's name.
 
 use super::agreement::random::Random;
 use chains::chains;
@@ -21,16 +21,16 @@ use toolkit_ai::{
 mod chains;
 mod inputs;
 
-/// The stack of a thread that a program starts without a setting of its own.
+/// The default stack of a new thread.
 const SMALL: usize = 2 << 20;
 
-/// The stack on which inputs are made and dropped.
+/// The stack for making and dropping inputs.
 const LARGE: usize = 64 << 20;
 
-/// The maximum depth of values that a JSON parser accepts, less those that the tests put around them.
+/// The depth that a JSON parser accepts, less what the tests add.
 const PARSED: usize = 120;
 
-/// Calls `run` on a thread with a small stack. The thread's name is in the message of an overflow.
+/// Calls `run` on a small stack, on a thread with a name for the message.
 fn on_small_stack(name: &str, input: &dyn Debug, run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = Builder::new().name(format!("{name} {input:?}")).stack_size(SMALL);
@@ -38,7 +38,6 @@ fn on_small_stack(name: &str, input: &dyn Debug, run: impl FnOnce() + Send) {
     });
 }
 
-/// Calls every function of the schemas' crate.
 fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     let run = |name: &str, run: &(dyn Fn() + Sync)| on_small_stack(name, input, run);
     run("violations", &|| drop(schema::violations(schema, value)));
@@ -46,7 +45,7 @@ fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     run("describe", &|| drop(schema::describe(schema)));
     run("schema_hash", &|| drop(schema::schema_hash(schema)));
     run("canonical_json", &|| drop(schema::canonical_json(&json!(value.to_string()).to_string())));
-    // A copy of a value takes stack, too.
+    // A copy takes stack, too.
     let [tidied, visited] = [schema, schema].map(|schema| Mutex::new(schema.clone()));
     run("tidy", &|| schema::tidy(&mut tidied.lock().expect("no panic")));
     run("each_subschema", &|| {
@@ -83,7 +82,6 @@ fn schemas(input: &dyn Debug, schema: &Value, value: &Value) {
     });
 }
 
-/// A tool with any schema.
 struct AnyTool(ToolDefinition);
 
 impl Tool for AnyTool {
@@ -96,7 +94,6 @@ impl Tool for AnyTool {
     }
 }
 
-/// Publishes, compares, calls and records tools with the schema.
 fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     let name = || ToolName::new("tool").expect("a legal name");
     let definition = ToolDefinition::new(name(), "", schema.clone()).with_output_schema(schema.clone());
@@ -133,7 +130,6 @@ fn tools(input: &dyn Debug, schema: &Value, value: &Value) {
     });
 }
 
-/// Calls every function of each API's format.
 fn formats(input: Input, schema: &Value, value: &Value) {
     let mut random = Random(input.seed);
     let payload = input.payload(&mut random, input.levels.min(PARSED / 2));
@@ -175,7 +171,7 @@ fn formats(input: Input, schema: &Value, value: &Value) {
     }
 }
 
-/// Calls `run` with random inputs on a thread with a large stack. Of the usual number of cases, one in `share` is tried.
+/// Calls `run` with random inputs on a large stack, for one in `share` of the usual cases.
 fn with_inputs(share: u32, run: fn(Input, &Value)) {
     let default = ProptestConfig::default();
     let config = ProptestConfig { cases: default.cases.div_ceil(share), ..default };
@@ -200,7 +196,7 @@ fn formats_need_at_most_two_mebibytes_of_stack() {
     with_inputs(16, |input, schema| formats(input, schema, &input.value(PARSED)));
 }
 
-/// Calls `run` with every chain of references on a thread with a large stack.
+/// Calls `run` with every chain of references on a large stack.
 fn with_chains(run: fn(&dyn Debug, &Value, &Value)) {
     let run_all = move || {
         for (index, chain) in chains().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! State that the program provides to its tools, and tools that are methods of a value.
+//! State for tools, and tools that are methods of a value.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Stored results can be read again, and contain no secrets of the program.
+//! Stored results can be read again, without the program's secrets.
 
 use proptest::prelude::*;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn dispatcher() -> Dispatcher {
     Dispatcher::new(ToolRegistry::from_tools(tools).unwrap()).unwrap()
 }
 
-/// A result in every form in which it can be stored: alone, and as the cause of another.
+/// A result in every stored form: alone, and as another's cause.
 fn stored(result: &ToolResult) -> [Value; 3] {
     let error = result.error().unwrap().clone();
     let again = ToolError::failed("again").with_earlier_attempts(vec![error]);
@@ -82,7 +82,7 @@ async fn details_and_panics_are_stored_on_demand_only() {
     }
 }
 
-/// Returns a value of this depth, alternating between arrays and objects.
+/// Returns alternating arrays and objects of this depth.
 fn nested(depth: usize, objects: bool) -> Value {
     (1..depth).fold(
         json!(1),
@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(stored.is_ok(), depth <= 100, "{}", depth);
         if let Ok(stored) = stored {
             prop_assert_eq!(&serde_json::from_str::<ToolResult>(&stored).unwrap(), &result);
-            // Also as part of a larger document.
+            // Also inside a larger document.
             let document = format!("{}{stored}{}", "[".repeat(around), "]".repeat(around));
             prop_assert!(serde_json::from_str::<Value>(&document).is_ok());
         }

@@ -1,4 +1,4 @@
-//! Strict tools: a model that is held to a strict schema writes `null` for everything it omits.
+//! Strict tools: a model held to a strict schema writes `null` for what it omits.
 
 use toolkit_ai::llm::DefinitionOptions;
 use toolkit_ai::llm::StrictTools;
@@ -20,8 +20,7 @@ fn reserve(guests: Vec<Guest>, note: Option<String>, #[param(default = "Oslo")] 
     format!("{city} {note:?}: {}", each.collect::<Vec<_>>().join("; "))
 }
 
-/// Returns the arguments of a model that sends only what is required: everything else has the value that
-/// means absence in the schema.
+/// Returns only required arguments, with absence for all others.
 fn barest(schema: &Value) -> Value {
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],

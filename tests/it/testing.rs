@@ -18,7 +18,6 @@ fn later(city: String, country: String) -> Option<Vec<String>> {
     Some(vec![city, country])
 }
 
-/// A file deleted after the test.
 struct File(PathBuf);
 
 impl File {
@@ -42,8 +41,7 @@ fn failure(check: impl FnOnce()) -> String {
 
 const RECORD: &str = "TOOLKIT_TEST_RECORD";
 
-/// Runs [`writes_the_record`] in a separate process, because an environment variable applies to the whole
-/// process.
+/// Runs [`writes_the_record`] in its own process, for an environment variable.
 fn update(file: &File) {
     let this = env::current_exe().expect("the program of the tests");
     let status = process::Command::new(this)

@@ -1,4 +1,4 @@
-//! Time limits of tools that use up the task's budget for cooperation whenever they are polled.
+//! Time limits of tools that use up the task's cooperative budget at each poll.
 
 use crate::merged;
 use std::time::Duration;
@@ -13,8 +13,7 @@ use toolkit_ai::{
 
 const LIMIT: Duration = Duration::from_millis(5);
 
-/// Works without end. When this future lets the runtime run other tasks, other futures of the same task have no budget
-/// left.
+/// Works without end, and leaves other futures of the task no budget.
 async fn work() -> &'static str {
     loop {
         consume_budget().await;
@@ -27,7 +26,6 @@ async fn busy() -> &'static str {
     work().await
 }
 
-/// A provider of the busy tool.
 struct Provider;
 
 impl ToolProvider for Provider {
@@ -52,7 +50,7 @@ fn with_metadata(change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> ToolRegis
     ToolRegistry::from_tools([tool.map_metadata(change)]).expect("one tool")
 }
 
-/// Each kind of tool, and each way in which a call may run.
+/// Each kind of tool and way of a call.
 fn kinds() -> Vec<(&'static str, ToolRegistry)> {
     let function = || ToolRegistry::from_tools(tools![busy]).expect("one tool");
     let nested = Dispatcher::new(function()).expect("complete");
@@ -70,7 +68,6 @@ fn kinds() -> Vec<(&'static str, ToolRegistry)> {
     ]
 }
 
-/// Each way to limit the time of a call.
 fn limited(registry: &ToolRegistry) -> Vec<(&'static str, Dispatcher)> {
     let dispatcher = |registry: ToolRegistry| Dispatcher::new(registry).expect("complete");
     let view = RegistryView::new().map_metadata(|_, metadata| metadata.with_timeout(LIMIT));
@@ -88,7 +85,7 @@ fn calls(count: usize) -> impl Iterator<Item = ToolCall> {
     (0..count).map(|at| ToolCall::new(at.to_string(), "busy", "{}"))
 }
 
-/// Returns the kinds of the errors of a batch, which must end soon.
+/// Returns the error kinds of a batch, which must end soon.
 async fn errors(dispatcher: &Dispatcher, count: usize, what: &str) -> Vec<ErrorKind> {
     let results = timeout(Duration::from_secs(60), dispatcher.dispatch(calls(count))).await;
     let results = results.unwrap_or_else(|_| panic!("{what}: the limit does not end the call"));
@@ -106,7 +103,7 @@ async fn a_busy_tool_of_any_kind_ends_at_any_limit() {
                 ("middleware", dispatcher.clone().with_middleware(checked).with_middleware(passing)),
                 ("a maximum", dispatcher.with_max_concurrency(1)),
             ] {
-                // The second batch needs the permits of the first.
+                // The second batch needs the first one's permits.
                 for count in [1, 2] {
                     let what = format!("{kind}, limit of the {limit}, {middleware}, {count} calls");
                     let ended = errors(&dispatcher, count, &what).await;
@@ -138,7 +135,7 @@ async fn a_busy_tool_of_any_kind_can_be_cancelled() {
     }
 }
 
-/// Middleware with a limit of its own that works beside the tool, in the same task.
+/// Middleware with its own limit beside the tool, in the same task.
 struct Beside;
 
 impl Middleware for Beside {

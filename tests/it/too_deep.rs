@@ -1,4 +1,4 @@
-//! Each function that follows a schema says of one that is nested too deep what is wrong and where, and does nothing else.
+//! Functions that follow a schema say what is too deep and where, and do nothing else.
 
 use toolkit_ai::prelude::*;
 use toolkit_ai::schema::{CompiledSchema, SchemaDialect, SchemaDiff};
@@ -15,7 +15,7 @@ const DIALECTS: [SchemaDialect; 7] = [
     SchemaDialect::Gemini,
 ];
 
-/// Where a schema is inside of another one.
+/// Where a schema is inside another.
 const POSITIONS: [fn(Value) -> Value; 5] = [
     |inner| json!({"items": inner}),
     |inner| json!({"properties": {"a": inner}}),
@@ -24,7 +24,6 @@ const POSITIONS: [fn(Value) -> Value; 5] = [
     |inner| json!({"anyOf": [inner, {"type": "null"}]}),
 ];
 
-/// A tool with any schema.
 struct AnyTool(ToolDefinition);
 
 impl Tool for AnyTool {
@@ -37,7 +36,6 @@ impl Tool for AnyTool {
     }
 }
 
-/// Returns what each function says of the depth of a schema.
 fn said(schema: &Value) -> Vec<String> {
     let mut said = Vec::new();
     let faults = CompiledSchema::new(schema).err().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The context that tools read, and their writes beside their output.
+//! The context that tools read, and their writes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

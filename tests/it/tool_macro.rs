@@ -40,7 +40,6 @@ fn r#match(r#type: String) -> String {
     r#type
 }
 
-/// An alias of `Option` is still an `Option`.
 type Maybe<T> = Option<T>;
 
 #[tool(name = "Exact.Name-1", description = "Written in the attribute.")]

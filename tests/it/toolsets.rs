@@ -8,7 +8,6 @@ use toolkit_ai::serde::Serialize;
 use toolkit_ai::serde::de::DeserializeOwned;
 use toolkit_ai::{Tool, ToolContext, ToolParams, ToolRegistry, Toolset, tool, tools, toolset};
 
-/// Stores rows.
 trait Store: Send + Sync {
     type Row: DeserializeOwned + Serialize + JsonSchema + Clone + Default + Send + Sync;
 
@@ -167,7 +166,7 @@ impl Memory {
     }
 }
 
-/// The trait is not in scope where the tools are called.
+/// The trait is not in scope at the calls.
 mod elsewhere {
     pub(super) trait Greet {
         fn greet(&self, name: &str) -> String;
@@ -184,7 +183,6 @@ impl elsewhere::Greet for elsewhere::Host {
     }
 }
 
-/// A generic implementation of a trait.
 struct Named<T>(T);
 
 #[toolset(namespace = "named")]
@@ -224,7 +222,6 @@ async fn methods_of_traits_are_tools() {
     assert_eq!(greeting.expect("it greets").to_text(), "7 greets Ada");
 }
 
-/// A toolset written by hand.
 struct ByHand(Arc<dyn Tool>);
 
 impl Toolset for ByHand {
@@ -243,7 +240,6 @@ fn the_trait_can_be_implemented_by_hand() {
     assert_eq!(registry_of(ByHand(tool)).len(), 1);
 }
 
-/// An attribute with a condition.
 struct Conditional;
 
 #[toolset]
@@ -319,7 +315,6 @@ async fn fields_of_generic_types_have_constraints() {
     assert!(registry.call("generic-take_batch", r#"{"batch": {"items": []}}"#).await.is_err());
 }
 
-/// A counter.
 struct Counter(i64);
 
 /// Counts.

@@ -40,7 +40,6 @@ async fn lengths(dispatcher: &Dispatcher) -> Vec<usize> {
     results.iter().map(|result| result.to_text().chars().count()).collect()
 }
 
-/// A folder of its own for each test.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("toolkit-truncation-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -124,7 +123,7 @@ async fn a_call_that_has_succeeded_keeps_its_output_and_writes_if_it_is_cancelle
             .with_run(RunContext::new().with_session(session.clone()))
             .with_truncation(truncation);
         let calls = (0..count).map(|at| ToolCall::new(at.to_string(), "note", "{}"));
-        // With several calls, the token may be cancelled before the second begins.
+        // Of several calls, the second may begin after the cancellation.
         for result in dispatcher.dispatch_with(calls, token).await.iter().take(1) {
             let text = result.to_text();
             assert!(!result.is_error(), "{text}");

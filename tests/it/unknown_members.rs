@@ -1,4 +1,4 @@
-//! Members that no part of a tool's schema has: the error names each, and the members that are allowed beside the others.
+//! Unknown members: the error names each, and those allowed beside others.
 
 use toolkit_ai::prelude::*;
 use toolkit_ai::schemars::JsonSchema;
@@ -58,7 +58,6 @@ struct Inside<T> {
     part: T,
 }
 
-/// Returns the message for a call of a tool that takes a `T`.
 async fn refused<T>(arguments: &str) -> String
 where
     T: serde::de::DeserializeOwned + JsonSchema + Send + 'static,
@@ -73,7 +72,6 @@ where
 const CREATE: &str = "use `action` or `title`";
 const DELETE: &str = "use `action` or `id` or `force`";
 
-/// The message about an unknown member called `x`.
 async fn about_x<T>(arguments: &str) -> String
 where
     T: serde::de::DeserializeOwned + JsonSchema + Send + 'static,

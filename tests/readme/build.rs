@@ -1,5 +1,5 @@
-//! Collects the programs of the guide: all pages as documentation with doctests, and the programs whose output a page shows.
-//! The new names in the table of the changelog become one more program.
+//! Collects the guide's programs: all pages as doctests, and programs with output. The changelog's new names
+//! become one more program.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for (line, program, output) in shown_outputs(&text) {
             let module = format!("{}_{line}", camel_case(&name).to_lowercase());
-            // On one thread, concurrent calls print in the same order in each run.
+            // On one thread, concurrent calls always print in the same order.
             let program = program.replace("#[tokio::main]", "#[tokio::main(flavor = \"current_thread\")]");
             let run = "pub fn run() { std::process::Termination::report(main()); }";
             writeln!(modules, "mod {module} {{\n{program}\n{run}\n}}")?;
@@ -54,8 +54,7 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Returns a program that imports the new name in each row of the changelog's table; of a method, its type. It also contains
-/// the new form of each run.
+/// Returns a program that imports the changelog's new names, or a method's type, and contains new runs.
 fn new_names(changelog: &str) -> String {
     let mut program = String::from(
         "```\n#![allow(unused_imports, unused_must_use, unused_variables, unused_mut, clippy::all)]\n",
@@ -82,7 +81,7 @@ fn new_names(changelog: &str) -> String {
     program + "```"
 }
 
-/// The beginning of a function with the names that the forms of runs contain.
+/// The beginning of a function, with the names in the runs.
 const RUNS: &str = "use toolkit_ai::agent::{Agent, Conversation, Decisions, Limits, Sessions};
 #[allow(clippy::too_many_arguments)]
 fn runs(
@@ -92,7 +91,7 @@ fn runs(
 ) {
 ";
 
-/// Returns the type of a method, and any other path as it is: no `use` imports a method.
+/// Returns a method's type, because `use` imports no methods, or the path.
 fn imported(name: &str) -> &str {
     let is_type = |path: &str| {
         let last = path.rsplit("::").next().unwrap_or_default();
@@ -104,13 +103,13 @@ fn imported(name: &str) -> &str {
     }
 }
 
-/// Returns the name of an item for a page: `AgentsFirstAgent` for `agents/first-agent.md`.
+/// Returns a page's item, as `AgentsFirstAgent` for `agents/first-agent.md`.
 fn camel_case(page: &str) -> String {
     let words = page.trim_end_matches(".md").split(|c: char| !c.is_alphanumeric());
     words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-/// Returns each program that is followed by "It prints", or a sentence like it, and its output, with the line of the program.
+/// Returns each program before "It prints" or the like, with its output and line.
 fn shown_outputs(page: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     let mut program = None;
@@ -118,7 +117,6 @@ fn shown_outputs(page: &str) -> Vec<(usize, String, String)> {
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
         let Some(language) = line.strip_prefix("```") else {
-            // A blank line changes nothing.
             announced =
                 if line.is_empty() { announced } else { line.ends_with(':') && line.contains("prints") };
             continue;

@@ -1,11 +1,10 @@
-//! Answers that repeat a secret: its spellings, and the places where it stands.
+//! Answers that repeat a secret: spellings and places.
 
 use super::STATUSES;
 use super::service::answer;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// The place of the secret in an answer over HTTP.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Message,
@@ -31,22 +30,20 @@ const PLACES: [Place; 12] = [
     Place::Header("content-encoding"),
 ];
 
-/// A secret that a service repeats.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeated {
     pub(crate) secret: String,
-    /// The number of the spelling.
     spelling: usize,
     place: Place,
     status: u16,
-    /// The number of characters before the secret: a limit may cut each part of it.
+    /// The number of characters before it: a limit may cut each part.
     pub(crate) before: usize,
     choice: usize,
 }
 
 pub(crate) fn repeated() -> impl Strategy<Value = Repeated> {
     let before = prop_oneof![0_usize..24, 200_usize..312, 460_usize..512];
-    // All visible characters, more often those that JSON, URLs or Base64 treat in another way.
+    // All visible characters, more often those special in JSON, URLs or Base64.
     let secret = "[!-~/+=%&\"\\\\?#:;,u0-9a-f]{16,40}";
     let place = prop::sample::select(PLACES.to_vec());
     (secret, 0..SPELLINGS, place, prop::sample::select(STATUSES.to_vec()), before, 0_usize..60).prop_map(
@@ -70,10 +67,9 @@ fn quoted(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The number of spellings in a string of JSON.
 const SPELLINGS: usize = 7;
 
-/// Returns a text as it may stand in a string of JSON.
+/// Returns a text as it may stand in JSON.
 fn in_json(text: &str, spelling: usize) -> String {
     let slashes = quoted(text).replace('/', "\\/");
     match spelling {
@@ -106,12 +102,11 @@ impl Repeated {
         "~ ".repeat(length / 2 - self.before.min(length / 2))
     }
 
-    /// The secret as text.
     pub(crate) fn text(&self) -> String {
         self.pick([self.secret.clone(), percent(&self.secret), in_json(&self.secret, self.spelling)])
     }
 
-    /// The secret in a string of JSON, after other text.
+    /// The secret in JSON after other text.
     pub(crate) fn json_text(&self) -> String {
         "_".repeat(self.before) + &in_json(&self.secret, self.spelling)
     }
@@ -126,7 +121,7 @@ impl Repeated {
                     format!(r#"{{"error": {{"message": "{text}", "code": "{text}", "type": "x"}}}}"#),
                     format!(r#"{{"title": "{text}", "detail": "{text}"}}"#),
                     format!(r#""{text}""#),
-                    // Not JSON, as cut answers are.
+                    // Cut answers are no JSON.
                     format!(r#"{{"message": "{text}"#),
                 ]);
                 answer(self.status, &json, &body)
@@ -161,7 +156,7 @@ impl Repeated {
         }
     }
 
-    /// Secrets behind text of each length from `start`, so that a limit cuts each of their parts.
+    /// Secrets behind text of each length from `start`, to be cut anywhere.
     pub(crate) fn all_cut_after(start: usize) -> Vec<Self> {
         let secret = "q/7+\"x&Zk=9-w%5Tj";
         let at = |before| Self {
@@ -175,12 +170,12 @@ impl Repeated {
         (start..start + 2 * secret.len()).map(at).collect()
     }
 
-    /// An answer that is no message of the protocol. Its reader shows the beginning.
+    /// An answer outside of the protocol, whose beginning is shown.
     pub(crate) fn broken_answer(&self) -> Vec<u8> {
         answer(200, &[("content-type", "application/json")], &self.json_text())
     }
 
-    /// The answer to a call of a tool of an MCP server.
+    /// An MCP server's answer to a call.
     pub(crate) fn mcp_call_answer(&self, id: &str) -> Vec<u8> {
         let text = self.json_text();
         let result = match self.place {
@@ -201,7 +196,6 @@ impl Repeated {
         answer(status, &[("content-type", "application/json")], &body)
     }
 
-    /// The streamed answer of a provider.
     pub(crate) fn stream_answer(&self) -> Vec<u8> {
         let text = self.json_text();
         let error =

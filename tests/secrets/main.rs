@@ -1,4 +1,4 @@
-//! The secrets of a program: each service repeats them, in all spellings and places, and nothing shows them.
+//! The secrets of a program: services repeat them in all spellings and places, and nothing shows them.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +23,6 @@ use toolkit_ai::mcp::client::{McpBackoff, McpClient, McpCommand, McpProtocol, Mc
 use toolkit_ai::openapi::client::{Credentials, Namespaces, OpenApiTools};
 use toolkit_nats::Fleet;
 
-/// The statuses of answers.
 const STATUSES: [u16; 9] = [200, 201, 302, 400, 401, 403, 404, 429, 500];
 
 fn document() -> Value {
@@ -61,7 +60,6 @@ async fn call_openapi(case: Repeated, seen: Seen) {
         .await;
 }
 
-/// Answers a message of an MCP client over HTTP.
 fn mcp_answer(case: &Repeated, body: &str) -> Vec<u8> {
     let message: Value = serde_json::from_str(body).unwrap_or_default();
     let id = message["id"].to_string();
@@ -127,7 +125,7 @@ async fn call_mcp(case: Repeated, seen: Seen) {
     client.close().await;
 }
 
-/// Starts a process that writes the secret of its environment to both of its outputs, and ends.
+/// Starts a process that writes its secret to both outputs, and ends.
 async fn start_mcp(case: Repeated, seen: Seen) {
     let line = case.filler(4_096) + &case.text();
     let script = "cat >&2 <<END\n$LINE\nEND\ncat <<END\nnot JSON: $TEXT\nEND\nexit 3";
@@ -160,7 +158,7 @@ async fn ask_model(case: Repeated, seen: Seen) {
     let tape = folder.path().join("tape.jsonl");
     let model = Recorder::new(model, &tape).unwrap();
     match model.respond("Hello".into()).await {
-        // What a model says is not changed.
+        // What a model says is unchanged.
         Ok(response) => drop(response),
         Err(error) => {
             seen.add("error", format!("{error} {error:?} {}", serde_json::to_string(&error).unwrap()));
@@ -204,7 +202,7 @@ async fn join_fleet(case: Repeated, seen: Seen) {
     seen.add("error", format!("{error} {error:?}"));
 }
 
-/// The SDK for MCP shows the first 256 bytes of an answer that it cannot read.
+/// The SDK shows the first 256 bytes of an unreadable answer.
 #[test]
 fn an_mcp_server_cannot_show_the_beginning_of_a_cut_secret() {
     for case in Repeated::all_cut_after(220) {

@@ -1,4 +1,4 @@
-//! Everything that a program, its model and its logs see.
+//! Everything seen by a program, its model and its logs.
 
 use super::answers::{Repeated, forms};
 use proptest::prelude::TestCaseError;
@@ -12,7 +12,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// The number of characters at the beginning of a secret that may not be seen.
+/// The beginning of a secret that may not be seen, in characters.
 const BEGINNING: usize = 8;
 
 #[derive(Clone, Default)]
@@ -42,12 +42,11 @@ impl Seen {
         Ok(())
     }
 
-    /// Adds what a place shows.
     pub(crate) fn add(&self, place: &str, shown: impl Display) {
         writeln!(self.0.lock().unwrap(), "{place}: {shown}").unwrap();
     }
 
-    /// Calls a tool, with and without the contents of events.
+    /// Calls a tool, with and without contents of events.
     pub(crate) async fn call(&self, registry: &ToolRegistry, tool: &str) {
         for contents in [false, true] {
             let log = ExecutionLog::new(10);
@@ -87,7 +86,7 @@ impl<S: Subscriber> Layer<S> for Seen {
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // The library for NATS logs its traffic, from tasks of its own.
+        // The library for NATS logs its traffic in its own tasks.
         if !event.metadata().target().starts_with("async_nats") {
             event.record(&mut self.clone());
         }

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Starts a service that answers each request by its head and its body. Returns its address.
+/// Starts a service that answers by head and body, and returns its address.
 pub(crate) async fn serve(answer: impl Fn(&str, &str) -> Vec<u8> + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -33,7 +33,6 @@ async fn handle(mut stream: TcpStream, answer: impl Fn(&str, &str) -> Vec<u8>) {
     }
 }
 
-/// Returns the bytes of an answer.
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! What OpenTelemetry's exporters in memory receive during a run.
+//! What OpenTelemetry's exporters receive in memory.
 
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TracerProvider};
@@ -12,14 +12,12 @@ use tracing_opentelemetry::MetricsLayer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
-/// The finished spans and metrics of one run.
 pub(crate) struct Telemetry {
     pub(crate) spans: Vec<SpanData>,
-    /// For each metric and each combination of its attributes: how often it was measured, or the sum of a counter.
+    /// The measurements of each metric by attributes, or a counter's sum.
     pub(crate) metrics: BTreeMap<String, u64>,
 }
 
-/// Runs `work` on this thread with OpenTelemetry's layers.
 pub(crate) fn telemetry(work: impl Future<Output = ()>) -> Telemetry {
     let spans = InMemorySpanExporter::default();
     let tracers = SdkTracerProvider::builder().with_simple_exporter(spans.clone()).build();
@@ -45,7 +43,7 @@ pub(crate) fn telemetry(work: impl Future<Output = ()>) -> Telemetry {
     Telemetry { spans, metrics }
 }
 
-/// Returns the points of a metric: its name with the attributes, and how often it was measured or the sum of a counter.
+/// Returns a metric's points: name, attributes, and measurements or a counter's sum.
 fn rows(metric: &Metric) -> Vec<(String, u64)> {
     let row = |attributes: &mut dyn Iterator<Item = &KeyValue>, count: u64| {
         let sorted: BTreeMap<_, _> =
@@ -68,7 +66,7 @@ fn rows(metric: &Metric) -> Vec<(String, u64)> {
 }
 
 impl Telemetry {
-    /// Returns the names of the spans as a tree, each with its kind and the type of its error.
+    /// Returns the spans as a tree, with kinds and error types.
     pub(crate) fn tree(&self) -> String {
         fn branch(spans: &[SpanData], parent: &SpanData, indent: usize, tree: &mut String) {
             let is_failed = matches!(parent.status, Status::Error { .. });
@@ -93,7 +91,6 @@ impl Telemetry {
         tree
     }
 
-    /// Returns the attributes of the first span with this name.
     pub(crate) fn attributes(&self, name: &str) -> BTreeMap<String, String> {
         let span = self.spans.iter().find(|span| span.name == name).expect("such a span");
         let pairs = span.attributes.iter().map(|pair| (pair.key.to_string(), pair.value.to_string()));

@@ -189,7 +189,6 @@ fn metrics_count_by_outcome() {
     );
 }
 
-/// The page of the guide has a row for each attribute and each metric, and no other.
 #[test]
 fn the_guide_names_every_attribute_and_metric_once() {
     let page = include_str!("../../docs/guide/observability.md");
@@ -205,7 +204,7 @@ fn the_guide_names_every_attribute_and_metric_once() {
         call_over_http().await;
     });
     let attributes = seen.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.to_string());
-    // A row is the name of a metric and its attributes.
+    // A row names a metric and its attributes.
     let metrics =
         seen.metrics.keys().flat_map(|row| row.split(' ')).filter_map(|part| part.split('=').next());
     let recorded: BTreeSet<String> = attributes.chain(metrics.map(str::to_owned)).collect();

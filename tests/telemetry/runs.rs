@@ -1,4 +1,4 @@
-//! The runs that the tests look at.
+//! The runs under test.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -37,7 +37,7 @@ struct City {
     name: String,
 }
 
-/// An agent whose model fails once, and calls a tool, a tool that fails, and a tool that does not exist.
+/// An agent whose model fails once, and calls a tool, a failing one, and a missing one.
 pub(crate) async fn run_agent() {
     let call = |id: &str, tool: &str, arguments: &str| ToolCall::new(id, tool, arguments);
     let calls = [call("1", "add", r#"{"a": 1, "b": 2}"#), call("2", "fails", "{}"), call("3", "nope", "{}")];
@@ -62,7 +62,7 @@ pub(crate) async fn run_agent() {
     assert_eq!(answer.text, "3");
 }
 
-/// A program that asks a model for a value, over HTTP. Returns the port of the server.
+/// Asks a model over HTTP for a value, and returns the server's port.
 pub(crate) async fn ask_model() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -103,7 +103,6 @@ fn server() -> McpServer {
         .unwrap()
 }
 
-/// A call in one process.
 pub(crate) async fn call_in_process() {
     let (near, far) = tokio::io::duplex(65_536);
     tokio::spawn(server().serve(far));
@@ -119,7 +118,7 @@ pub(crate) async fn call_in_process() {
     client.close().await;
 }
 
-/// Requests over HTTP, with a session. Returns the port of the server.
+/// Makes requests in a session over HTTP, and returns the server's port.
 pub(crate) async fn call_over_http() -> u16 {
     let bound = server().bind_http("127.0.0.1:0").await.unwrap();
     let url = bound.url();

@@ -1,4 +1,4 @@
-//! Texts for coding agents, `docs/llms.txt` and `docs/SKILL.md`: made of the book, up to date, and of use.
+//! Texts for coding agents, `docs/llms.txt` and `docs/SKILL.md`: made of the book and up to date.
 //!
 //! `TOOLKIT_UPDATE=1 cargo test -p toolkit-tests --test tidy agents` writes them.
 
@@ -9,14 +9,15 @@ use super::first_steps::pages;
 use super::prose::{paragraphs, sentences};
 use super::{root, sources};
 
-/// The skill has no more lines: an agent reads it whole.
+const SKILL: &str = "docs/SKILL.md";
+
+/// An agent reads the whole skill.
 const LINES: usize = 400;
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
 }
 
-/// Returns the text of Markdown without the targets of its links.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -33,14 +34,13 @@ fn without_links(text: &str) -> String {
     plain + rest
 }
 
-/// Returns the first sentence of a page.
 fn first_sentence(page: &str) -> String {
     let paragraphs = paragraphs(page);
     let first = paragraphs.first().map(String::as_str).unwrap_or_default();
     without_links(sentences(first).first().copied().unwrap_or_default())
 }
 
-/// Returns a line of `llms.txt` for a link of the summary of the book. `None` for a page that is not written.
+/// Returns a line of `llms.txt` for a link, if its page is written.
 fn listed(entry: &str) -> Option<String> {
     let (name, path) = entry.trim_start_matches(['-', ' ', '[']).trim_end_matches(')').split_once("](")?;
     (!path.is_empty()).then(|| {
@@ -49,7 +49,7 @@ fn listed(entry: &str) -> Option<String> {
     })
 }
 
-/// Returns the list of pages in the form of <https://llmstxt.org>.
+/// Returns the list of pages as <https://llmstxt.org> defines it.
 fn llms_txt() -> String {
     let about = first_sentence(&read("README.md"));
     let mut text = format!(
@@ -61,7 +61,6 @@ fn llms_txt() -> String {
         if let Some(part) = line.strip_prefix("# ") {
             text += &format!("\n## {part}\n\n");
         } else if let Some(entry) = listed(line.trim()) {
-            // The introduction stands before the first part.
             text += if text.contains("\n## ") { "" } else { "\n## Guide\n\n" };
             text += &entry;
         }
@@ -75,7 +74,7 @@ fn llms_txt() -> String {
     text
 }
 
-/// Splits a page into its programs with their fences, its tables and its paragraphs.
+/// Splits a page into programs, tables and paragraphs.
 fn blocks(page: &str) -> Vec<String> {
     let mut blocks = vec![String::new()];
     let mut is_code = false;
@@ -95,8 +94,8 @@ fn blocks(page: &str) -> Vec<String> {
     blocks
 }
 
-/// Returns the one block of the book that an instruction of the template names: a `program` or its `tools`, the part before
-/// `main`; or a `table`, by its head.
+/// Returns the block of the book that an instruction names: a `program`, its `tools` before `main`, or a
+/// `table` by its head.
 fn block(book: &[String], instruction: &str) -> String {
     let (kind, part) = instruction.split_once(' ').expect("an instruction has a kind and a part");
     let is_meant = |block: &&String| match kind {
@@ -113,42 +112,60 @@ fn block(book: &[String], instruction: &str) -> String {
     }
 }
 
-/// Links of a page do not lead anywhere from the skill. Code stays as it is.
+/// Links between pages lead nowhere in the skill.
 fn without_page_links(line: &str) -> String {
     if line.contains(".md") { without_links(line) } else { line.to_owned() }
 }
 
+/// Returns the skill with current blocks, each below a line `<!-- program … -->`.
 fn skill() -> String {
     let guide = pages("docs/guide").into_iter().chain([root().join("README.md")]);
-    let book: Vec<String> =
-        guide.flat_map(|page| blocks(&fs::read_to_string(page).expect("a page can be read"))).collect();
+    let mut book = Vec::new();
+    for page in guide {
+        book.extend(blocks(&fs::read_to_string(page).expect("a page can be read")));
+    }
+    let written = read(SKILL);
+    let mut lines = written.lines();
     let mut text = String::new();
-    for line in read("docs/skill-template.md").lines() {
-        match line.strip_prefix("{{").and_then(|line| line.strip_suffix("}}")) {
-            Some(instruction) => text += &block(&book, instruction),
-            None => text += &format!("{line}\n"),
+    while let Some(line) = lines.next() {
+        text += &format!("{line}\n");
+        let Some(instruction) = line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->")) else {
+            continue;
+        };
+        text += &block(&book, instruction);
+        // The old block ends with its fence, and a table at an empty line.
+        let first = lines.next().unwrap_or_default();
+        let end = if first.starts_with("```") { "```" } else { "" };
+        let after = lines.by_ref().find(|line| *line == end);
+        if end.is_empty() && after.is_some() {
+            text.push('\n');
         }
     }
     text
 }
 
+fn skill_prose() -> String {
+    let skill = read(SKILL);
+    let prose: Vec<&str> = skill.split("```").step_by(2).collect();
+    prose.concat()
+}
+
 #[test]
 fn texts_for_coding_agents_are_up_to_date() {
-    for (path, text) in [("docs/llms.txt", llms_txt()), ("docs/SKILL.md", skill())] {
+    for (path, text) in [("docs/llms.txt", llms_txt()), (SKILL, skill())] {
         if std::env::var_os("TOOLKIT_UPDATE").is_some() {
             fs::write(root().join(path), &text).expect("the text can be written");
         }
         let is_current = fs::read_to_string(root().join(path)).is_ok_and(|written| written == text);
         assert!(is_current, "{path} is stale; run the tests with TOOLKIT_UPDATE=1");
     }
-    let lines = read("docs/SKILL.md").lines().count();
+    let lines = read(SKILL).lines().count();
     assert!(lines <= LINES, "the skill has {lines} lines");
 }
 
-/// A message in the template that no test or source has cannot be met.
 #[test]
 fn messages_of_the_skill_exist() {
-    let skill = read("docs/skill-template.md");
+    let skill = read(SKILL);
     let (_, table) = skill.split_once("| message | cure |").expect("there is a table of messages");
     let recorded = fs::read_dir(root().join("tests/ui/cases")).expect("there are recorded messages");
     let mut texts: String =
@@ -161,7 +178,7 @@ fn messages_of_the_skill_exist() {
     assert!(missing.is_empty(), "no message contains {missing:?}");
 }
 
-/// Returns the names that are followed by a parenthesis, in code between backticks.
+/// Returns the names before a parenthesis, in backticks.
 fn called(prose: &str) -> BTreeSet<&str> {
     let code = prose.split('`').skip(1).step_by(2).filter(|code| !code.starts_with("#["));
     let before = code.flat_map(|code| code.match_indices(['(', '<']).map(move |(at, _)| &code[..at]));
@@ -171,17 +188,15 @@ fn called(prose: &str) -> BTreeSet<&str> {
     names.filter(|name| name.starts_with(|c: char| c.is_lowercase())).collect()
 }
 
-/// The programs of the skill are compiled. What its sentences call must exist as well.
+/// The skill's programs are compiled, and calls in its sentences must exist too.
 #[test]
 fn functions_of_the_skill_exist() {
-    let skill = read("docs/skill-template.md");
-    let prose: Vec<&str> = skill.split("```").step_by(2).collect();
-    let prose = prose.concat();
+    let prose = skill_prose();
     let sources: String = sources().into_iter().map(|(_, text)| text).collect();
     let called = called(&prose);
     assert!(called.len() > 25, "{called:?}");
     let exists = |name: &str| {
-        // A method, one that a macro of ours makes, or an argument of an attribute.
+        // A method, one that a macro makes, or an attribute's argument.
         let forms =
             [format!("fn {name}("), format!("fn {name}<"), format!("    {name}("), format!("\"{name}\"")];
         forms.iter().any(|form| sources.contains(form))
@@ -190,13 +205,13 @@ fn functions_of_the_skill_exist() {
     assert!(missing.is_empty(), "nothing is called {missing:?}");
 }
 
-/// Returns the words of a text that are long enough to mean something, without their endings.
+/// Returns the long words of a text, without endings.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3);
     words.map(|word| word.to_lowercase().chars().take(6).collect()).collect()
 }
 
-/// Returns the passage that shares the most words with a question. A rare word counts more.
+/// Returns the passage that shares most words with a question, where rare words count more.
 fn passage_for<'a>(passages: &[&'a str], question: &str) -> &'a str {
     let all: Vec<BTreeSet<String>> = passages.iter().map(|passage| words(passage)).collect();
     let weight = |word: &String| {
@@ -213,10 +228,9 @@ fn passage_for<'a>(passages: &[&'a str], question: &str) -> &'a str {
     scored.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(passage, _)| passage).unwrap_or_default()
 }
 
-/// A reader who looks for the words of a question finds its answer beside them.
 #[test]
 fn the_skill_answers_questions() {
-    let skill = read("docs/SKILL.md");
+    let skill = read(SKILL);
     let passages: Vec<&str> = skill.split("\n## ").skip(1).collect();
     let questions: BTreeMap<String, Vec<String>> =
         serde_json::from_str(&read("tests/data/agents/questions.json")).expect("the questions are JSON");

@@ -1,4 +1,4 @@
-//! The guide as a book: its summary, its links, and the links of other documents.
+//! The guide as a book: its summary and links, and those of other documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use super::root;
 /// No page is longer.
 const LONGEST_PAGE: usize = 320;
 
-/// Returns the text of a document without its code blocks, line by line.
+/// Returns a document's lines without code blocks.
 fn prose(text: &str) -> Vec<(usize, &str)> {
     let mut is_code = false;
     let lines = (1..).zip(text.lines());
@@ -23,7 +23,6 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Returns the targets of the links of a document, each with its line.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, text) in prose(text) {
@@ -35,7 +34,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the anchor of each heading of a document, as forges and mdBook make them.
+/// Returns the headings' anchors, as forges and mdBook make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     let headings =
@@ -51,7 +50,6 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns a path without `.` and `..`.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -64,12 +62,12 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Returns what is wrong with the links of a document: files and anchors that do not exist. The pages of the book are built
-/// without the rest of the repository, so they link to one another only.
+/// Returns a document's links to missing files and anchors. The book is built alone, so its pages link only
+/// to one another.
 fn broken_links(path: &Path, text: &str, guide: &Path) -> Vec<String> {
     let mut broken = Vec::new();
     for (line, target) in links(text) {
-        // `[Title]()` is a page of the summary that is not written yet.
+        // `[Title]()` is an unwritten page.
         if target.is_empty() || target.contains("://") {
             continue;
         }
@@ -90,7 +88,7 @@ fn broken_links(path: &Path, text: &str, guide: &Path) -> Vec<String> {
     broken
 }
 
-/// Returns the folder of the book. `tests/full/book.sh` checks a copy of it.
+/// Returns the book's folder, or the copy that `tests/full/book.sh` checks.
 fn guide() -> PathBuf {
     let copy = std::env::var_os("TOOLKIT_GUIDE");
     copy.map_or_else(|| root().join("docs/guide"), |copy| normal(Path::new(&copy)))

@@ -7,13 +7,12 @@ use super::{root, rust_files};
 
 const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 
-/// Files of the core with a rule that comes from a provider's document, which their comments name.
+/// Files of the core with a provider's rule, whose document their comments name.
 const SOURCES_OF_RULES: [&str; 3] = ["call/choice.rs", "call/extras.rs", "name.rs"];
 
-/// Integrations that speak to a provider.
 const SPEAK_TO_PROVIDERS: [&str; 3] = ["toolkit-agent", "toolkit-evals", "toolkit-llm-http"];
 
-/// The packages that each crate must not depend on, in any kind of build of its users.
+/// The packages that each crate must not depend on, in any build.
 const APART: [(&str, &[&str]); 4] = [
     ("toolkit-docstring", &["toolkit-schema", "toolkit-core", "toolkit-llm", "toolkit-ai", "toolkit"]),
     ("toolkit-schema", &["toolkit-core", "toolkit-llm", "toolkit-ai", "toolkit"]),
@@ -21,7 +20,7 @@ const APART: [(&str, &[&str]); 4] = [
     ("toolkit-llm", &["toolkit-ai", "toolkit"]),
 ];
 
-/// The names in the `[dependencies]` of a manifest, those of targets and builds included.
+/// A manifest's `[dependencies]`, with those of targets and builds.
 fn dependencies(folder: &str) -> Vec<String> {
     let manifest =
         fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("the manifest can be read");
@@ -74,7 +73,7 @@ fn the_core_names_no_provider() {
         for (at, line) in text.lines().enumerate() {
             let lower = line.to_lowercase();
             let Some(name) = PROVIDERS.iter().find(|name| lower.contains(**name)) else { continue };
-            // Examples in docs are code of users.
+            // Examples in docs are user code.
             let is_example = line.trim().starts_with("//") && !prose.contains(&(at + 1));
             let is_rule = has_rule && prose.contains(&(at + 1));
             if !is_example && !is_rule {

@@ -1,7 +1,7 @@
-//! The crates that a user compiles: their licences, their sources, and the versions that stand side by side.
+//! The crates that a user compiles: licences, sources, and parallel versions.
 //!
-//! The rules are those of `deny.toml`, which `cargo deny check` reads where it is installed. It takes longer to compile
-//! than everything here, and its advisories need a network, so the rest of its rules is checked from `cargo metadata`.
+//! The rules are those of `deny.toml`, which `cargo deny check` reads where installed. It compiles long and
+//! its advisories need a network, so other rules are checked from `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::root;
 
-/// Packages of the workspace that are not published: their own dependencies do not reach users.
+/// Unpublished packages, whose dependencies do not reach users.
 const OURS_ALONE: [&str; 5] =
     ["toolkit-tests", "toolkit-benches", "toolkit-consumer", "toolkit-renamed", "toolkit-readme"];
 
@@ -31,7 +31,7 @@ fn metadata() -> Value {
     serde_json::from_str(&run(env!("CARGO"), &arguments)).expect("the metadata is JSON")
 }
 
-/// The packages that users compile with our published crates, as `cargo metadata` describes them.
+/// The packages that users compile with our crates, by `cargo metadata`.
 fn shipped(metadata: &Value) -> Vec<&Value> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let packages = metadata["packages"].as_array().expect("there are packages");
@@ -57,7 +57,6 @@ fn shipped(metadata: &Value) -> Vec<&Value> {
     seen.iter().filter_map(|id| by_id.get(id.as_str()).copied()).collect()
 }
 
-/// The texts of a list of `deny.toml`.
 fn allowed_licences() -> Vec<String> {
     let deny = fs::read_to_string(root().join("deny.toml")).expect("the file can be read");
     let list = deny
@@ -71,7 +70,7 @@ fn allowed_licences() -> Vec<String> {
         .collect()
 }
 
-/// Whether a licence expression can be met with the allowed licences.
+/// Whether the allowed licences meet an expression.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let expression = expression.trim();
     for (operator, all) in [(" OR ", false), ("/", false), (" AND ", true)] {
@@ -87,7 +86,7 @@ fn is_met(expression: &str, allowed: &[String]) -> bool {
     }
 }
 
-/// The parts between an operator, which does not stand in brackets.
+/// The parts between an operator outside of brackets.
 fn split<'a>(expression: &'a str, operator: &str) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut start = 0;

@@ -77,7 +77,7 @@ fn has_message(text: &str, message: &str) -> bool {
     })
 }
 
-/// Returns the messages that a page quotes: the code in the columns `message` and `what the model reads` of its tables.
+/// Returns a page's messages: the code in the tables' columns `message` and `what the model reads`.
 fn quoted(page: &str) -> Vec<String> {
     let mut messages = Vec::new();
     let mut column = None;
@@ -91,7 +91,7 @@ fn quoted(page: &str) -> Vec<String> {
         column = header.or(column);
         let cell = column.and_then(|column| cells.get(column)).filter(|_| header.is_none());
         let Some((_, code)) = cell.and_then(|cell| cell.split_once('`')) else { continue };
-        // A message with backticks stands in two of them.
+        // A message with backticks stands in two.
         let code =
             code.strip_prefix('`').map_or_else(|| code.split('`').next(), |code| code.split("``").next());
         messages.extend(code.map(|code| code.trim().to_owned()));
@@ -99,7 +99,6 @@ fn quoted(page: &str) -> Vec<String> {
     messages
 }
 
-/// Returns the names of the variants of an enum.
 fn variants<'a>(code: &'a str, name: &str) -> Vec<&'a str> {
     let mut lines = code.lines().skip_while(|line| !line.contains(&format!("pub enum {name} {{")));
     let indent = lines.next().map_or(0, |line| line.len() - line.trim_start().len());
@@ -116,7 +115,6 @@ fn quoted_messages_exist() {
     let mut texts: Vec<String> = code
         .flat_map(|(_, text)| literals(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)))
         .collect();
-    // Messages of the compiler.
     for folder in ["tests/ui/cases", "tests/renamed/ui"] {
         for file in fs::read_dir(root().join(folder)).expect("there are ui tests") {
             let path = file.expect("an entry").path();
@@ -133,7 +131,7 @@ fn quoted_messages_exist() {
     assert!(!exists(&&"no tool has … this text".to_owned()));
 }
 
-/// A `main` that fails prints its error with `Debug`.
+/// A failing `main` prints its error with `Debug`.
 #[test]
 fn errors_have_the_same_text_in_debug() {
     let mut errors = 0;

@@ -1,4 +1,4 @@
-//! What a newcomer meets: dependencies, examples, features and scripts that are as the documents say.
+//! What a newcomer meets is as the documents say: dependencies, examples, features and scripts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,12 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
 }
 
-/// Returns the lines of a table of a manifest, without comments.
 fn table<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
     let lines = manifest.lines().skip_while(|line| line.trim() != format!("[{name}]")).skip(1);
     lines.take_while(|line| !line.starts_with('[')).filter(|line| line.contains(" = ")).collect()
 }
 
-/// Returns the dependencies of a manifest with the version or path and its features left out.
+/// Returns a manifest's dependencies, without versions and features.
 fn names(lines: &[&str]) -> BTreeSet<String> {
     lines.iter().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
@@ -27,7 +26,6 @@ fn readme_dependencies() -> String {
     block.split_once("```").expect("the block ends").0.to_owned()
 }
 
-/// Returns the Markdown files of a folder and of the folders within, sorted.
 pub(crate) fn pages(folder: &str) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -45,7 +43,7 @@ pub(crate) fn pages(folder: &str) -> Vec<PathBuf> {
     pages
 }
 
-/// What a page tells its reader to add: packages, and features of `toolkit-ai`.
+/// The packages and features of `toolkit-ai` that a page adds.
 #[derive(Default)]
 struct Additions {
     packages: BTreeSet<String>,
@@ -53,7 +51,7 @@ struct Additions {
 }
 
 impl Additions {
-    /// Reads the lines `cargo add …`, and those of a manifest.
+    /// Reads `cargo add …` and manifest lines.
     fn of(page: &str) -> Self {
         let mut additions = Self::default();
         for line in page.lines() {
@@ -79,7 +77,7 @@ impl Additions {
     }
 }
 
-/// What a program writes to use a part of the facade, and the features that have this part.
+/// What uses a part of the facade, and the features with it.
 const PARTS: [(&str, &[&str]); 8] = [
     ("toolkit_ai::agent", &["agent"]),
     ("toolkit_ai::llm_http", &["anthropic", "gemini", "ollama", "openai"]),
@@ -91,7 +89,7 @@ const PARTS: [(&str, &[&str]); 8] = [
     (" Cache::new", &["cache"]),
 ];
 
-/// The package that compiles the programs of the README and the guide has what they tell their reader to add, and nothing else.
+/// The package of the documents' programs has exactly what they tell readers to add.
 #[test]
 fn programs_of_documents_run_with_what_their_page_adds() {
     let readme = readme_dependencies();
@@ -125,7 +123,6 @@ fn programs_of_documents_run_with_what_their_page_adds() {
     assert_eq!(names(&manifest).difference(&added).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Returns the lines of the Rust examples in the documentation of a file.
 fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
     let is_source = path.extension().is_some_and(|extension| extension == "rs");
     let mut lines = Vec::new();
@@ -138,7 +135,7 @@ fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
             continue;
         };
         match (line.trim_start().strip_prefix("```"), &language) {
-            // A program of another crate is not compiled.
+            // Another crate's program is not compiled.
             (Some(opened), None) if opened.ends_with(",ignore") => language = Some("ignore".to_owned()),
             (Some(opened), None) => language = Some(opened.split(',').next().unwrap_or_default().to_owned()),
             (Some(_), Some(_)) => language = None,
@@ -151,7 +148,6 @@ fn examples(path: &Path, text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Returns the crate that a line of code imports from.
 fn crate_imported<'a>(code: &'a str, candidates: &BTreeSet<String>) -> Option<&'a str> {
     let name = code.trim().strip_prefix("use ")?.split("::").next()?;
     candidates.contains(name).then_some(name)
@@ -175,16 +171,16 @@ fn doc_examples_import_what_the_readme_or_their_page_adds() {
     };
     for folder in ["src", "toolkit-core/src"] {
         for (path, text) in rust_files(folder) {
-            // Users of the feature `tower` have its crate.
+            // Users of `tower` have its crate.
             let mut more = if text.contains("tower") { vec!["tower"] } else { Vec::new() };
-            // The facade does not have this module, which is for crates that import tools.
+            // This module is for crates that import tools, so the facade lacks it.
             if path.components().any(|part| part.as_os_str().to_string_lossy().starts_with("foreign")) {
                 more.push("toolkit_core");
             }
             check(&path, &text, &more);
         }
     }
-    // The crates for schemas and for models are useful alone.
+    // These crates are useful alone.
     for (folder, alone) in [("toolkit-schema/src", "toolkit_schema"), ("toolkit-llm/src", "toolkit_llm")] {
         for (path, text) in rust_files(folder) {
             check(&path, &text, &[alone]);
@@ -241,8 +237,7 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns whether a script runs another: a shell script names its path, a Python script imports it. A comment runs
-/// nothing.
+/// Returns whether a script runs another, by a shell path or a Python import.
 fn runs(runner: &Path, text: &str, script: &Path) -> bool {
     let stem = script.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_python = runner.extension().is_some_and(|extension| extension == "py");
@@ -258,7 +253,6 @@ fn runs(runner: &Path, text: &str, script: &Path) -> bool {
     })
 }
 
-/// A script that CI never runs is broken before anyone notices.
 #[test]
 fn every_script_is_run_by_ci_and_needs_only_the_repository() {
     let mut left = Vec::new();
@@ -270,7 +264,7 @@ fn every_script_is_run_by_ci_and_needs_only_the_repository() {
             assert!(!text.contains(outside), "{} reads {outside}", path.display());
         }
     }
-    // From the two rings of CI on, each script that is run may run others.
+    // From CI's two rings on, scripts may run others.
     let mut runners = vec![PathBuf::from(".ci/run"), PathBuf::from("tests/full/run")];
     while let Some(runner) = runners.pop() {
         let text = read(&runner.to_string_lossy());

@@ -3,7 +3,7 @@
 use crate::{root, rust_files};
 use std::path::Path;
 
-/// The rooms of `toolkit-core`, ground floor first. A room uses only rooms that stand before it.
+/// The rooms of `toolkit-core`, ground floor first.
 const FLOORS: &[&str] = &[
     "macros",
     "guard",
@@ -85,7 +85,6 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
     "request",
 ];
 
-/// The rooms of `toolkit-mcp`.
 const MCP_FLOORS: &[&str] = &[
     "macros",
     "numbers",
@@ -102,7 +101,6 @@ const MCP_FLOORS: &[&str] = &[
     "server",
 ];
 
-/// The rooms of a client of `toolkit-mcp`.
 const MCP_CLIENT_FLOORS: &[&str] = &[
     "content",
     "settings",
@@ -120,7 +118,6 @@ const MCP_CLIENT_FLOORS: &[&str] = &[
     "registry",
 ];
 
-/// The rooms of a server of `toolkit-mcp`.
 const MCP_SERVER_FLOORS: &[&str] = &[
     "caller",
     "protocol",
@@ -134,33 +131,32 @@ const MCP_SERVER_FLOORS: &[&str] = &[
     "http_server",
 ];
 
-/// The rooms of `toolkit-nats`.
 const NATS_FLOORS: &[&str] =
     &["span", "fleet_error", "subjects", "fleet", "frames", "definitions", "ledger", "worker", "caller"];
 
-/// The rooms of `toolkit-openapi`. The client and the server do not know each other.
+/// The rooms of `toolkit-openapi`, whose client and server do not know each other.
 const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
 
-/// The rooms of `toolkit-openapi/src/client`: from a document to tools, and from a call to its answer.
+/// The rooms of the client: from a document to tools, and from a call to its answer.
 const OPENAPI_CLIENT_FLOORS: &[&str] =
     &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
 
-/// The room that a file of a crate belongs to: `src/output/content.rs` and `src/output.rs` to `output`.
+/// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {
     let inside = file.strip_prefix(source).expect("the file is in the folder");
     let first = inside.components().next().expect("a path has a first part");
     first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
 }
 
-/// Every room that a text names, by its path from the root of the crate or from a file that is `depth` levels inside of
-/// the folder of the rooms. `above` is the path of this folder in the crate, such as `client::`.
+/// The rooms that a text names by path, `depth` levels inside the folder of the rooms. `above` is this
+/// folder's path, such as `client::`.
 fn rooms_named<'a>(text: &str, above: &str, depth: usize, floors: &'a [&'a str]) -> Vec<&'a str> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n");
     let is_end = |c: char| !c.is_alphanumeric() && c != '_';
     let mut rooms = Vec::new();
     for path in [format!("crate::{above}"), "super::".repeat(depth)] {
-        // From the end, because a module inside of the file, such as its tests, is a level deeper.
+        // From the end, because an inner module such as tests is a level deeper.
         for (at, found) in code.rmatch_indices(&path) {
             let rest = &code[at + found.len()..];
             let names = match rest.strip_prefix('{') {
@@ -176,8 +172,7 @@ fn rooms_named<'a>(text: &str, above: &str, depth: usize, floors: &'a [&'a str])
     rooms
 }
 
-/// Returns where rooms in a folder name a room that stands after them. The folder is the source of a crate, or a folder
-/// inside of it.
+/// Returns where rooms in a folder name later ones.
 fn upward_looks(folder: &str, floors: &[&str]) -> Vec<String> {
     let source = root().join(folder);
     let above = match folder.split_once("/src/") {

@@ -1,4 +1,4 @@
-//! The gallery of examples: each is listed, and each command names one with the features that it needs.
+//! The gallery lists each example, and commands name the needed features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,20 +6,17 @@ use std::path::Path;
 
 use super::root;
 
-/// An example: its package and its name.
 type Example = (String, String);
 
-/// Returns the value of `key = …` in a table of a manifest.
 fn value<'a>(table: &'a str, key: &str) -> Option<&'a str> {
     table.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix("= "))
 }
 
-/// Returns the names in quotes.
 fn quoted(text: &str) -> impl Iterator<Item = String> {
     text.split('"').skip(1).step_by(2).map(str::to_owned)
 }
 
-/// Adds the examples in the folder of a package, each with the features that it needs.
+/// Adds a package's examples with their needed features.
 fn add_examples(package: &str, folder: &Path, found: &mut BTreeMap<Example, BTreeSet<String>>) {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
     for entry in fs::read_dir(folder.join("examples")).into_iter().flatten().flatten() {
@@ -47,7 +44,7 @@ fn examples() -> BTreeMap<Example, BTreeSet<String>> {
     found
 }
 
-/// Returns the example that a command runs, and its features. `None` stands for all features.
+/// Returns a command's example and features, or `None` for all features.
 fn command(line: &str) -> Option<(Example, Option<BTreeSet<String>>)> {
     let words: Vec<&str> = line[line.find("cargo run ")?..].split_whitespace().collect();
     let after =

@@ -1,14 +1,13 @@
-//! Pictures of the guide: made from their present sources, described for screen readers, and used.
+//! The guide's pictures: current, described for screen readers, and used.
 
 use super::first_steps::pages;
 use super::root;
 use std::fs;
 use std::path::Path;
 
-/// No picture is larger, in bytes.
+/// The largest picture in bytes.
 const LARGEST: usize = 60_000;
 
-/// Returns what is wrong with a picture.
 fn faults(source: &str, svg: &str) -> Vec<&'static str> {
     let escaped = source.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let text_of = |tag: &str| {

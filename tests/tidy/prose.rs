@@ -1,4 +1,4 @@
-//! Prose: doc comments and documents, whose sentences are short, and comments.
+//! Prose: the short sentences of doc comments and documents, and comments.
 
 use super::{first_steps, root, sources};
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 /// A sentence has fewer words.
 const WORDS: usize = 40;
 
-/// Returns the texts of the doc comments of a source file, each with its first line.
+/// Returns a file's doc comments, each with its first line.
 fn doc_blocks(source: &str) -> Vec<(usize, String)> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
     let mut is_inside = false;
@@ -26,7 +26,7 @@ fn doc_blocks(source: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// The paragraphs of Markdown without code, tables and headings; items of lists stand alone.
+/// The paragraphs and items of Markdown, without code, tables and headings.
 pub(crate) fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     let mut is_code = false;
@@ -56,7 +56,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<String> {
     paragraphs.iter().map(|paragraph| paragraph.trim().to_owned()).collect()
 }
 
-/// The sentences of a paragraph. Text in back-ticks does not end one.
+/// The sentences of a paragraph, which text in back-ticks does not end.
 pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -77,7 +77,7 @@ pub(crate) fn sentences(paragraph: &str) -> Vec<&str> {
     sentences
 }
 
-/// Comments that are no docs, and doc comments, line by line; code within docs excepted.
+/// Comments line by line, without code in docs.
 pub(crate) fn comment_lines(source: &str) -> Vec<(usize, String)> {
     let mut is_code = false;
     let mut lines = Vec::new();
@@ -98,7 +98,6 @@ pub(crate) fn comment_lines(source: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Returns the sentences of a text that are too long.
 fn long_sentences(text: &str) -> Vec<String> {
     let paragraphs = paragraphs(text);
     let sentences = paragraphs.iter().flat_map(|paragraph| sentences(paragraph));

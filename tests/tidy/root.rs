@@ -1,18 +1,17 @@
-//! The names at the roots of the published crates: reviewed lists, and a short one for the facade.
+//! The names at the published crates' roots: reviewed lists, and a short one for the facade.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::root;
 
-/// No more types, traits and macros are at the root; everything else is in a module.
+/// Everything else is in a module.
 const MOST: usize = 48;
 
-/// The macros at the root. Other names in small letters are modules.
+/// The macros at the root; other names in small letters are modules.
 const MACROS: [&str; 3] = ["tool", "tools", "toolset"];
 
-/// The public names that a `lib.rs` declares at its root, without those hidden by two underscores and those whose
-/// documentation is only tested.
+/// A `lib.rs`'s public root names, without those hidden by two underscores or only tested as documentation.
 fn root_names(source: &str) -> BTreeSet<String> {
     let code: String = source
         .split("\n\n")
@@ -54,7 +53,7 @@ fn root_names(source: &str) -> BTreeSet<String> {
     names
 }
 
-/// The names that a `use` brings: the last part of each path, or the part after `as`.
+/// The names that a `use` brings, perhaps after `as`.
 fn used(tree: &str, names: &mut BTreeSet<String>) {
     let tree = tree.trim();
     if let (Some(start), Some(end)) = (tree.find('{'), tree.rfind('}')) {
@@ -77,7 +76,6 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
 }
 
-/// Returns the names that each published crate declares at its root.
 fn declared() -> BTreeMap<String, BTreeSet<String>> {
     let members = read("Cargo.toml");
     let (_, members) = members.split_once("members = [").expect("the workspace has members");
@@ -93,7 +91,7 @@ fn declared() -> BTreeMap<String, BTreeSet<String>> {
     declared
 }
 
-/// Returns the reviewed names of each crate. A line in brackets begins a crate.
+/// Returns each crate's reviewed names, below its line in brackets.
 fn reviewed() -> BTreeMap<String, BTreeSet<String>> {
     let mut reviewed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut krate = String::new();

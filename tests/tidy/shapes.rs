@@ -1,11 +1,11 @@
-//! Counts that stay at zero: functions that are too long, choices by a `bool` that are no `if`, names used twice.
+//! Counts that stay at zero: long functions, choices by a `bool` without `if`, names used twice.
 
 use super::{root, rust_files, sources};
 
-/// No function has more lines, without blank lines and comments. Functions of the agent are not counted.
+/// The most lines of a function without blanks and comments; those of the agent do not count.
 const LONGEST: usize = 70;
 
-/// The lines of formatted code that open a function, and its name.
+/// The name of the function that a line of formatted code opens.
 fn function(line: &str) -> Option<&str> {
     let words = line.split_whitespace();
     let mut words = words
@@ -14,7 +14,7 @@ fn function(line: &str) -> Option<&str> {
     name.split(['(', '<']).next()
 }
 
-/// Returns the functions of a formatted file with their numbers of lines. A function ends at its indent.
+/// Returns a formatted file's functions and numbers of lines.
 fn functions(source: &str) -> Vec<(&str, usize)> {
     let lines: Vec<&str> = source.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -31,7 +31,7 @@ fn functions(source: &str) -> Vec<(&str, usize)> {
     measured.collect()
 }
 
-/// Returns the lines that match on a `bool`.
+/// Returns the lines with a `match` on a `bool`.
 fn choices(source: &str) -> Vec<&str> {
     let code = source.lines().map(str::trim);
     code.filter(|line| line.starts_with("true =>") || line.starts_with("false =>")).collect()
@@ -54,7 +54,7 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
     assert_eq!(faults, [""; 0]);
 }
 
-/// The crates in which a type and a file have a name of their own.
+/// The crates in which types and files have unique names.
 const NAMED_ONCE: [&str; 11] = [
     "toolkit-docstring/src",
     "toolkit-macros/src",
@@ -69,7 +69,7 @@ const NAMED_ONCE: [&str; 11] = [
     "integrations/toolkit-nats/src",
 ];
 
-/// Returns the name of the type that a line of formatted code declares outside of functions.
+/// Returns the type that a line outside of functions declares.
 fn declared_type(line: &str) -> Option<&str> {
     let line =
         line.strip_prefix("pub").map_or(line, |rest| rest.split_once(' ').map_or(rest, |(_, rest)| rest));

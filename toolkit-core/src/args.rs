@@ -1,10 +1,10 @@
 //! Decoding of arguments: from the JSON text of a call to typed parameters.
 //!
-//! Every parameter has a slot: an `Option` of the parameter's type. One function, shared by all tools, walks
-//! over the JSON object once and lets each slot parse its own value, which the contract of the tool checks. Only if this
-//! fast path fails, slower code reads the arguments by the contract first. It coerces near misses, such as `"5"` for an
-//! integer, and reports all violations.
+//! Every parameter has a slot: an `Option` of its type. One function, shared by all tools, walks over the
+//! JSON object once, and each slot parses its own value. If this fast path fails, slower code reads the
+//! arguments by their contract: it coerces near misses and reports all violations.
 
+mod aliases;
 pub mod constraints;
 mod decode;
 mod default;
@@ -14,6 +14,7 @@ mod parameter_types;
 mod read;
 mod struct_args;
 
+pub(crate) use aliases::Aliases;
 pub(crate) use decode::decode;
 pub use default::{
     DefaultByContainer, DefaultBySerialize, DefaultByVariant, DefaultJson, PlainVariants, default_value,

@@ -1,4 +1,4 @@
-//! Tool calls of the model, and the tool choice of a request.
+//! Tool calls and tool choice.
 
 mod choice;
 mod extras;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// The id assigned to a call by the provider, unchanged. Clones are cheap.
+/// A provider's id of a call, unchanged. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// Returns the id as a string slice.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -59,15 +59,15 @@ impl fmt::Display for CallId {
     }
 }
 
-/// The arguments of a call as the model wrote them: a string that should contain a JSON object.
+/// The arguments of a call as the model wrote them: text that should be a JSON object.
 ///
-/// The string is kept until a tool decodes it, so nothing is lost and nothing is parsed twice.
+/// The text is kept until a tool decodes it, so nothing is lost or parsed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawArguments(String);
 
 impl RawArguments {
-    /// Returns the arguments as a string slice.
+    /// Returns the arguments as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -97,22 +97,22 @@ impl fmt::Display for RawArguments {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolCall {
-    /// The id assigned to the call by the provider. The result has the same id.
+    /// The provider's id of the call, also of its result.
     pub id: CallId,
     /// The tool name as the model wrote it.
     pub name: String,
     /// The arguments as the model wrote them.
     pub arguments: RawArguments,
-    /// The index of the call in the model's message, if the provider sends an index.
+    /// The index of the call in the model's message, if the provider sends one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Provider-specific fields, sent back to the provider along with the call.
+    /// Provider-specific fields, sent back with the call.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolCall {
-    /// Creates a call without an index and without provider extras.
+    /// Creates a call without an index and provider extras.
     pub fn new(id: impl Into<CallId>, name: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         Self {
             id: id.into(),
@@ -125,8 +125,8 @@ impl ToolCall {
 }
 
 setters! { ToolCall:
-    /// Sets the index of the call in the model's message.
+    /// Sets the index in the model's message.
     with_index(index: usize) = Some(index);
-    /// Sets the provider-specific fields, sent back to the provider along with the call.
+    /// Sets the provider-specific fields, sent back with the call.
     with_extras(extras: ProviderExtras) = extras;
 }

@@ -1,4 +1,4 @@
-//! The context of a call: state, session, progress, cancellation.
+//! The context of a call.
 
 mod actions;
 mod attempts;
@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The context of one call: state, session, progress, cancellation, deadline.
 ///
-/// A tool receives it through a `&ToolContext` parameter, which is not part of the schema.
+/// A tool receives it as a `&ToolContext` parameter, which is not in the schema.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -61,35 +61,33 @@ pub struct ToolContext {
     call_id: Option<CallId>,
     cancellation: Option<CancellationToken>,
     state: Option<Arc<State>>,
-    /// Rarely used fields, boxed because contexts are often moved.
     extras: Option<Box<ContextExtras>>,
     deadline: Deadline,
     draft: Draft,
 }
 
-/// Rarely used fields of a context, boxed to keep the context small.
+/// Rarely used fields, boxed because contexts are often moved.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContextExtras {
-    /// The model's spelling of the tool name, if it differs from the name. Messages use this spelling.
+    /// The model's spelling of the tool name, for messages, if it differs.
     pub(crate) called_as: Option<Box<str>>,
     pub(crate) call_reason: Option<String>,
     pub(crate) run: Option<Arc<RunContext>>,
     pub(crate) extensions: Option<Arc<State>>,
     pub(crate) emitter: Option<EventEmitter>,
-    /// Redacts hidden values in text sent to listeners. `None` if the tool has no hidden arguments.
+    /// Redacts hidden values in text for listeners, if the tool has hidden arguments.
     pub(crate) redaction: Option<Redaction>,
-    /// Set to `true` once the arguments are decoded, if the call is only a check. `None` for a call that runs
-    /// the tool.
+    /// Set to `true` once the arguments of a check are decoded. `None` for a call that runs the tool.
     pub(crate) check: Option<Arc<AtomicBool>>,
 }
 
 impl ToolContext {
-    /// Creates the context of a call without an id and without cancellation.
+    /// Creates a context without a call id and without cancellation.
     pub fn new(tool_name: ToolName) -> Self {
         Self::of_call(tool_name, None, None, None, None)
     }
 
-    /// Creates a context with all fields set in one step. Builder methods would move the large struct once per field.
+    /// Creates a context in one step: each builder method would move the large struct.
     #[inline]
     pub(crate) fn of_call(
         tool_name: ToolName,
@@ -103,20 +101,19 @@ impl ToolContext {
         Self { tool_name, call_id, cancellation, state, extras, deadline, draft }
     }
 
-    /// Returns the complete state that the program provides to its tools.
     pub(crate) fn all_state(&self) -> Option<&Arc<State>> {
         self.state.as_ref()
     }
 
-    /// Sets the agent run of the call. The run provides the session, the agent name and the extensions.
+    /// Sets the agent run of the call, with its session, agent name and extensions.
     #[must_use]
     pub fn with_run(mut self, run: impl Into<Arc<RunContext>>) -> Self {
         self.extras_mut().run = Some(run.into());
         self
     }
 
-    /// Adds a value for the tool. The tool finds the value by its type, with [`extension`](Self::extension).
-    /// An earlier value of the same type is replaced.
+    /// Adds a value that the tool finds by its type with [`extension`](Self::extension), replacing an
+    /// earlier one.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let extras = self.extras_mut();
         let extensions = extras.extensions.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -132,8 +129,7 @@ impl ToolContext {
         self
     }
 
-    /// Returns a context for checking a call. The call sets `decoded` to `true` and ends as soon as its arguments are
-    /// decoded.
+    /// Returns a context for a check, which sets `decoded` and ends once its arguments are decoded.
     pub(crate) fn of_check(&self, decoded: Arc<AtomicBool>) -> Self {
         let mut context = self.clone();
         let extras = context.extras_mut();
@@ -142,11 +138,7 @@ impl ToolContext {
         context
     }
 
-    /// Ends the call with an error if the call is only a check. Must be called after the arguments are
-    /// decoded and before the tool runs.
-    ///
-    /// # Errors
-    /// The call is only a check.
+    /// Ends a check with an error. Must be called after the arguments are decoded, before the tool runs.
     #[inline]
     pub(crate) fn end_check(&self) -> Result<(), ToolError> {
         match self.extras.as_ref().and_then(|extras| extras.check.as_ref()) {
@@ -162,13 +154,12 @@ impl ToolContext {
         self.extras.get_or_insert_default()
     }
 
-    /// Returns the emitter for events of the call, if there are listeners.
     #[inline]
     pub(crate) fn emitter(&self) -> Option<&EventEmitter> {
         self.extras.as_ref()?.emitter.as_ref()
     }
 
-    /// Returns the tool name as the model spells it, such as `math_add` for `math.add`.
+    /// Returns the tool name in the model's spelling, such as `math_add` for `math.add`.
     pub(crate) fn known_name(&self) -> &str {
         self.extras
             .as_ref()
@@ -176,13 +167,13 @@ impl ToolContext {
             .unwrap_or_else(|| self.tool_name.as_str())
     }
 
-    /// Returns the program's state of type `T`, or `None` if the program provides no such state.
+    /// Returns the program's state of type `T`, if any.
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
         self.state.as_deref()?.get::<T>()
     }
 
-    /// Returns the program's state of type `T` as an `Arc`, to keep or pass on.
+    /// Returns the program's state of type `T` as an `Arc`, if any.
     #[must_use]
     pub fn shared_state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.state.as_deref()?.shared::<T>().cloned()
@@ -194,16 +185,17 @@ impl ToolContext {
         &self.tool_name
     }
 
-    /// Returns the id assigned to the call by the provider, or `None` if the program made the call itself.
+    /// Returns the provider's id of the call; `None` for a call made by the program.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.call_id.as_ref()
     }
 
-    /// Returns the key of the call in its run, for instance as an idempotency key. No other call of the run has it, also if
-    /// the provider uses a call id again, and a run that is resumed gives it again. `None` outside of the run of an agent.
+    /// Returns the key of the call in its run, for instance as an idempotency key; `None` outside of an
+    /// agent's run.
     ///
-    /// In the conversation of an agent, it is the numbers of the run, the turn and the call, as in `1.2.0`.
+    /// The key is unique in the run, even if the provider reuses a call id, and a resumed run gives it
+    /// again. In an agent's conversation, it has the numbers of run, turn and call, as in `1.2.0`.
     #[must_use]
     pub fn call_key(&self) -> Option<String> {
         self.run()?.call_key(self.call_id.as_ref()?)
@@ -216,15 +208,13 @@ impl ToolContext {
         self.extras.as_ref()?.call_reason.as_deref()
     }
 
-    /// Returns the agent run of the call. Returns `None` if the dispatcher was created without a
-    /// [run](crate::Dispatcher::with_run).
+    /// Returns the agent run of the call, if the dispatcher has a [run](crate::Dispatcher::with_run).
     #[must_use]
     pub fn run(&self) -> Option<&RunContext> {
         self.extras.as_ref()?.run.as_deref()
     }
 
-    /// Returns the run for the calls of a nested dispatcher. Its progress reports do not show the hidden
-    /// values of this call.
+    /// Returns the run for nested calls. Its progress reports do not show hidden values of this call.
     pub(crate) fn nested_run(&self) -> Option<Arc<RunContext>> {
         let run = self.extras.as_ref()?.run.clone()?;
         match self.redaction() {
@@ -237,50 +227,55 @@ impl ToolContext {
         self.extras.as_ref()?.redaction.as_ref()
     }
 
-    /// Returns the context for a call with hidden values. `redact` replaces these values in text sent to
-    /// listeners.
+    /// Returns the context for a call with hidden values, which `redact` replaces in text for listeners.
     pub(crate) fn with_redaction(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let extras = self.extras.get_or_insert_default();
         let outer = extras.redaction.take();
         extras.redaction = Some(Redaction(Arc::new(move |text| {
-            let text = redact(text);
-            outer.as_ref().map_or_else(|| text.clone(), |Redaction(outer)| outer(&text))
+            let redacted = redact(text);
+            match &outer {
+                Some(Redaction(outer)) => outer(&redacted),
+                None => redacted,
+            }
         })));
         self
     }
 
-    /// Adds actions requested by a nested call to the actions of this call. A nested call is a call that the tool makes
-    /// through a dispatcher of its own.
+    /// Adds the actions of a nested call, which the tool made through a dispatcher of its own.
     pub(crate) fn adopt(&self, actions: &ToolActions) {
         if !actions.is_empty() {
             self.draft.merge(actions);
         }
     }
 
-    /// Returns the name of the running agent, if the call belongs to a run with an agent name.
+    /// Returns the name of the running agent, if known.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.run()?.agent_name()
     }
 
-    /// Returns the id of the run, if the call belongs to a run with an id.
+    /// Returns the id of the run, if it has one.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.run()?.invocation_id()
     }
 
-    /// Returns the extension of type `T` of the call. If the call has none, returns the extension of type `T`
-    /// of the run.
+    /// Returns the extension of type `T` of the call, or else of the run.
     #[must_use]
     pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&T> {
-        let own = self.extras.as_ref().and_then(|extras| extras.extensions.as_deref()?.get());
-        own.or_else(|| self.run()?.extension())
+        if let Some(extras) = &self.extras
+            && let Some(extensions) = &extras.extensions
+            && let Some(own) = extensions.get()
+        {
+            return Some(own);
+        }
+        self.run()?.extension()
     }
 
     /// Reports the progress of the call: the finished fraction, from 0 to 1, and a message for users.
     ///
-    /// The listeners of the [run](RunContext::on_progress) and of the [dispatcher](crate::Dispatcher::events)
-    /// receive the report. Without listeners, this method costs almost nothing.
+    /// The listeners of the [run](RunContext::on_progress) and the [dispatcher](crate::Dispatcher::events)
+    /// receive it. Without listeners, it costs almost nothing.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         if !self.has_listeners() {
             return;
@@ -301,26 +296,24 @@ impl ToolContext {
         }
     }
 
-    /// Returns whether the run or the dispatcher has listeners for the progress of the call.
     pub(crate) fn has_listeners(&self) -> bool {
         self.emitter().is_some() || self.run().is_some_and(RunContext::has_listener)
     }
 
-    /// Ends the call and returns the actions requested by the tool. If the call failed, the actions are
-    /// discarded.
+    /// Ends the call and returns its actions. Those of a failed call are discarded.
     #[inline]
     pub(crate) fn end(&self, has_succeeded: bool) -> ToolActions {
         self.draft.close().filter(|_| has_succeeded).unwrap_or_default()
     }
 
-    /// Returns whether the call was cancelled. A long loop in a tool should check this regularly.
+    /// Returns whether the call was cancelled. A long loop should check this regularly.
     #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Returns whether the tool may begin: neither the call was cancelled nor its run has stopped.
+    /// Returns whether neither the call is cancelled nor its run has stopped.
     #[inline]
     pub(crate) fn may_begin(&self) -> bool {
         !self.is_cancelled() && !self.run().is_some_and(RunContext::has_stopped)
@@ -330,7 +323,7 @@ impl ToolContext {
         self.cancellation.as_ref()
     }
 
-    /// Waits until the call is cancelled. Waits forever if the call cannot be cancelled.
+    /// Waits until the call is cancelled; forever if it cannot be.
     pub async fn cancelled(&self) {
         match &self.cancellation {
             Some(token) => token.cancelled().await,
@@ -338,8 +331,7 @@ impl ToolContext {
         }
     }
 
-    /// Returns the cancellation token of the call. If the call cannot be cancelled, the returned token is
-    /// never cancelled.
+    /// Returns the cancellation token of the call. It is never cancelled if the call cannot be.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone().unwrap_or_default()
@@ -347,7 +339,7 @@ impl ToolContext {
 }
 
 setters! { ToolContext:
-    /// Sets the id assigned to the call by the provider.
+    /// Sets the provider's id of the call.
     with_call_id(call_id: CallId) = Some(call_id);
     /// Sets the token that cancels the call.
     with_cancellation(cancellation: CancellationToken) = Some(cancellation);

@@ -1,4 +1,4 @@
-//! Tools: the [`Tool`] trait, tool definitions, the kinds of tools, and the execution of one call.
+//! Tools: the [`Tool`] trait, definitions, kinds, and the execution of one call.
 
 #![warn(clippy::missing_trait_methods, reason = "a wrapper forwards every method of `Tool`")]
 
@@ -52,8 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Generates `with_name`, `with_description`, `with_timeout` and `Debug` for tool types with a
-/// `definition_mut` method.
+/// Generates setters and `Debug` for tool types with a `definition_mut` method.
 macro_rules! definition_setters {
     ($($ty:ident)*) => {$(
         impl $ty {
@@ -71,8 +70,8 @@ macro_rules! definition_setters {
                 self
             }
 
-            /// Sets the time limit of each call. This limit takes precedence over the limits of the
-            /// dispatcher and the registry, except for the dispatcher's hard limit.
+            /// Sets the time limit of each call. It overrides the limits of the dispatcher and the
+            /// registry, except for the dispatcher's hard limit.
             #[must_use]
             pub fn with_timeout(mut self, limit: Duration) -> Self {
                 self.definition_mut().metadata.timeout = Some(limit);
@@ -96,9 +95,8 @@ definition_setters! { DynamicTool }
 
 /// A tool for the model to call: a definition and a function.
 ///
-/// A `#[tool]` function becomes a [`FunctionTool`], and `FunctionTool` implements this trait. Implement the
-/// trait by hand to build the schema in another way. Everything else the dispatcher needs to know about a
-/// tool is data in the [`ToolDefinition`].
+/// A `#[tool]` function becomes a [`FunctionTool`]. Implement this trait by hand to build the schema in
+/// another way. All else that the dispatcher needs to know is data in the [`ToolDefinition`].
 ///
 /// ```
 /// use toolkit_ai::{Tool, ToolContext, ToolDefinition, ToolFuture, ToolName, ToolOutput};
@@ -129,21 +127,21 @@ pub trait Tool: Send + Sync {
     /// Returns the definition of the tool.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Starts one call with `arguments`, a JSON text.
+    /// Starts one call with the JSON text `arguments`.
     ///
-    /// Before, the library has checked the arguments against the published [parameters](ToolDefinition::parameters),
-    /// under the names of the parameters and with near misses [coerced](ToolMetadata::coerce). A tool with Rust types
-    /// checks them itself, while it decodes them.
+    /// The library has checked the arguments against the published
+    /// [parameters](ToolDefinition::parameters), under their names and [coerced](ToolMetadata::coerce). A
+    /// tool with Rust types checks them while it decodes them.
     ///
     /// A timeout or a cancellation drops the returned future.
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a>;
 
     /// Checks a call without running it.
     ///
-    /// Tools of this library decode the arguments and return the same error as a call with these arguments.
-    /// The default implementation checks the arguments against the published
-    /// [parameters](ToolDefinition::parameters), after [coercion](ToolMetadata::coerce), as every call does. Implement
-    /// this method for a tool that refuses more. A wrapper around another tool must forward it.
+    /// Tools of this library decode the arguments and return the error of such a call. The default checks
+    /// them against the published [parameters](ToolDefinition::parameters), after
+    /// [coercion](ToolMetadata::coerce). Implement this method for a tool that refuses more. A wrapper
+    /// around another tool must forward it.
     ///
     /// # Errors
     /// The error that the call would return.
@@ -152,8 +150,8 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// Checks the arguments by starting a call of `tool`. The tool must decode the arguments first and then
-/// [end the check](ToolContext::end_check), so that nothing else runs.
+/// Checks the arguments by starting a call of `tool`, which must first decode them and then [end the
+/// check](ToolContext::end_check).
 fn check_by_call(tool: &impl Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
     let decoded = Arc::new(AtomicBool::new(false));
     match tool.call(arguments, &context.of_check(decoded.clone())).try_ready() {

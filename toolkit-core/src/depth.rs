@@ -4,14 +4,14 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// The maximum nesting depth of a saved value. JSON readers stop at 128 levels, including the levels
-/// around the value.
+/// The maximum nesting depth of a saved value. JSON readers stop at 128 levels, with those around the
+/// value.
 const MAX_DEPTH: usize = 100;
 
-/// Serializes `whole` unless one of its `values` is nested too deep for JSON readers.
+/// Serializes `whole`, unless one of its `values` is nested too deep for JSON readers.
 ///
 /// # Errors
-/// Returns an error if one of the `values` is nested too deep or if the serializer fails.
+/// One of the `values` is nested too deep, or the serializer fails.
 pub(crate) fn serialize_within_depth<'a, S: Serializer>(
     whole: &impl Serialize,
     values: impl IntoIterator<Item = &'a Value>,

@@ -44,38 +44,36 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs the calls of a model.
 ///
-/// The calls of a batch run concurrently, on several worker threads in parallel. Each call has exactly one
-/// [`ToolResult`], even if the tool is unknown, the arguments are invalid, or the call fails, panics, times
-/// out or is cancelled. A failed call does not disturb the other calls.
+/// The calls of a batch run concurrently, on several worker threads. Each call has exactly one
+/// [`ToolResult`], even if it fails, panics, times out or is cancelled. Clones are cheap and share
+/// permits.
 ///
 /// Without a tokio runtime, [`dispatch`](Self::dispatch) runs the calls one after another. Batches, time
-/// limits, retries and blocking tools need a runtime. Time limits and retries also need the timer of the runtime
-/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs on
-/// the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked). Clones are
-/// cheap and share permits.
+/// limits, retries and blocking tools need a runtime. Time limits and retries also need its timer
+/// ([`enable_time`](tokio::runtime::Builder::enable_time)): without it, a limited call that waits or runs
+/// on the blocking pool ends with an error of the kind [`Panicked`](crate::ErrorKind::Panicked).
 ///
-/// Failed calls are repeated up to the tool's number of [`retries`](crate::ToolMetadata::retries), by the rules of
-/// [`Retry`](crate::middleware::Retry).
+/// Failed calls are [retried](crate::middleware::Retry), up to the tool's number of
+/// [`retries`](crate::ToolMetadata::retries).
 ///
-/// The time limit of a call is the limit of the tool. If the tool has no limit, the limit of the dispatcher
-/// applies. If the dispatcher has no limit either, the limit of the registry applies. A limit of
-/// `Duration::MAX` means no limit, and the limits after it in this order do not apply. The [hard
-/// limit](Self::with_hard_limit) caps all these limits. The time counts from the start of the tool.
+/// The time limit of a call is the limit of the tool, or else of the dispatcher, or else of the registry.
+/// It counts from the start of the tool, and `Duration::MAX` means no limit. The [hard
+/// limit](Self::with_hard_limit) caps it.
 ///
-/// A synchronous tool cannot be interrupted: it ends when it returns. A tool marked as
-/// [`blocking`](crate::ToolMetadata::blocking) runs on a separate thread. If such a call is abandoned, its
-/// result is available at once, while the thread runs to its end and keeps the permits.
+/// A synchronous tool cannot be interrupted. A [`blocking`](crate::ToolMetadata::blocking) tool runs on a
+/// separate thread. If its call is abandoned, the result is available at once, while the thread runs to
+/// its end and keeps the permits.
 ///
 /// # Order and concurrency
 ///
-/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool run one after another. So do calls in one
-/// [`lane`](crate::ToolMetadata::lane), for example all calls with the same `path` argument. Within a batch,
-/// they run in the order of the batch.
+/// Calls of an [`exclusive`](crate::ToolMetadata::exclusive) tool, and calls in one
+/// [`lane`](crate::ToolMetadata::lane), such as those with the same `path` argument, run one after
+/// another, in the order of the batch.
 ///
-/// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all tools
-/// together run at most [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits hold for all
-/// batches of a dispatcher and its clones, and batches take turns. If a tool dispatches calls through the
-/// same dispatcher, its call keeps its own permit while the nested calls wait for theirs.
+/// A tool runs at most [`max_concurrency`](crate::ToolMetadata::max_concurrency) calls at once, and all
+/// tools together [`with_max_concurrency`](Self::with_max_concurrency) calls. These limits hold for all
+/// batches of a dispatcher and its clones, and batches take turns. A call that dispatches calls through
+/// the same dispatcher keeps its own permit while they wait for theirs.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -93,26 +91,27 @@ use tokio_util::sync::CancellationToken;
 pub struct Dispatcher {
     registry: RegistrySource,
     settings: Arc<Settings>,
-    /// Not a part of the settings, so that a run with its own dispatcher copies no settings.
+    /// No setting, so that a run with its own dispatcher copies none.
     run: Option<Arc<RunContext>>,
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for the tools of a registry, or for a list of tools. If the registry is
-    /// [live](crate::LiveRegistry), each batch takes a snapshot of its tools.
+    /// Creates a dispatcher for the tools of a registry, or for a list of tools.
+    ///
+    /// If the registry is [live](crate::LiveRegistry), each batch takes a snapshot.
     ///
     /// # Errors
-    /// [`BuildError`] with every [collision](ToolRegistry::check) and every [state](ToolRegistry::with_state)
-    /// that a tool requires and the registry lacks.
+    /// [`BuildError`] with every [collision](ToolRegistry::check), and with every required
+    /// [state](ToolRegistry::with_state) that the registry lacks.
     pub fn new(registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         Self { registry: ToolRegistry::new().into_registry_source(), settings: Arc::default(), run: None }
             .with_registry(registry)
     }
 
-    /// Replaces the registry. The settings stay unchanged, and permits are still shared with clones.
+    /// Replaces the registry; clones still share permits.
     ///
     /// # Errors
-    /// The same errors as [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn with_registry(self, registry: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let registry = registry.into_registry_source();
         registry.snapshot().check_complete()?;
@@ -121,11 +120,13 @@ impl Dispatcher {
         Ok(dispatcher.with(|settings| (settings.is_live, settings.warned) = (is_live, Warned::default())))
     }
 
-    /// Replaces the registry by one made of the current tools. In contrast to [`with_registry`](Self::with_registry), a
-    /// dispatcher for a live registry remains one: its rules may select no tool for now.
+    /// Replaces the registry by one made of the current tools.
+    ///
+    /// In contrast to [`with_registry`](Self::with_registry), a dispatcher for a live registry remains
+    /// one, whose rules may select no tool for now.
     ///
     /// # Errors
-    /// The same errors as [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     #[doc(hidden)]
     pub fn with_snapshot(self, registry: impl Into<Arc<ToolRegistry>>) -> Result<Self, BuildError> {
         let is_live = self.settings.is_live;
@@ -138,25 +139,24 @@ impl Dispatcher {
         self
     }
 
-    /// Sets the time limit for calls of tools without a time limit of their own.
+    /// Sets the time limit for tools without their own.
     pub fn with_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.timeout = Some(limit))
     }
 
-    /// Sets the hard limit, the maximum for every other time limit.
+    /// Sets the maximum for every other time limit.
     pub fn with_hard_limit(self, limit: Duration) -> Self {
         self.with(|settings| settings.hard_limit = Some(limit))
     }
 
-    /// Sets the maximum number of calls running at the same time. A maximum of zero counts as one.
+    /// Sets the maximum of calls running at once. Zero counts as one.
     pub fn with_max_concurrency(self, calls: usize) -> Self {
         self.with(|settings| settings.max_concurrency = Some(calls))
     }
 
-    /// Adds a [`Middleware`]. The first middleware added is the outermost: it receives each call first and its result
-    /// last.
+    /// Adds a [`Middleware`]. The first one added receives each call first and its result last.
     ///
-    /// [`check`](Self::check) finds permissions that name no tool of the registry. They refuse all calls.
+    /// Permissions that name no tool refuse all calls, see [`check`](Self::check).
     pub fn with_middleware(self, middleware: impl Middleware) -> Self {
         self.with(|settings| {
             Arc::make_mut(&mut settings.middleware).push(middleware.boxed());
@@ -164,30 +164,33 @@ impl Dispatcher {
         })
     }
 
-    /// Returns the current tools, as a batch started now would use them.
+    /// Returns the current tools.
     #[must_use]
     pub fn registry(&self) -> Arc<ToolRegistry> {
         self.registry.snapshot()
     }
 
-    /// Returns the source of the tools: the fixed or live registry of the dispatcher.
+    /// Returns the source of the tools.
     #[must_use]
     pub fn source(&self) -> &RegistrySource {
         &self.registry
     }
 
-    /// Checks a call without running the tool or the middleware, see [`ToolRegistry::validate`].
+    /// Checks a call without running the tool or the middleware.
     ///
     /// # Errors
-    /// The error that the call would return.
+    /// The error of [`ToolRegistry::validate`].
     pub fn validate(&self, call: &ToolCall) -> Result<(), ToolError> {
-        let valid = guarded(|| self.registry().validate(&call.name, call.arguments.as_str()));
-        let valid = valid.unwrap_or_else(|panicked| Err(ToolError::panicked(&call.name, &panicked.0)));
+        let valid = match guarded(|| self.registry().validate(&call.name, call.arguments.as_str())) {
+            Ok(valid) => valid,
+            Err(panicked) => Err(ToolError::panicked(&call.name, &panicked.0)),
+        };
         valid.map_err(|error| self.settings.failure(&call.name, error))
     }
 
-    /// Runs one call of the program, with all middleware, and returns its output. The arguments are JSON text, or a value
-    /// of another type with [`IntoArguments`].
+    /// Runs one call of the program, with all middleware, and returns its output.
+    ///
+    /// The arguments are JSON text, or another value with [`IntoArguments`].
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, ErrorKind};
@@ -216,21 +219,21 @@ impl Dispatcher {
         self.run_one(&self.snapshot(), call, None, self.run.as_ref(), None, |_| ()).await.0.outcome
     }
 
-    /// Runs the calls concurrently and returns their results in the order of the calls.
+    /// Runs the calls concurrently, and returns their results in order.
     ///
     /// Dropping the future stops the running calls.
     pub fn dispatch(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
     ) -> impl Future<Output = Vec<ToolResult>> {
-        // Not an `async fn`, because that would wrap the future in another future.
+        // An `async fn` would wrap the future in another future.
         self.run(calls, None)
     }
 
-    /// Runs the calls concurrently and stops them when `cancellation` is cancelled. If a call has not ended
-    /// by then, the result of the call is an error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
+    /// Runs the calls concurrently until `cancellation` is cancelled.
     ///
-    /// To cancel single calls, use a [`batch`](Self::batch).
+    /// A call that has not ended by then has an error of the kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled). To cancel single calls, use a [`batch`](Self::batch).
     ///
     /// ```
     /// use toolkit_ai::{CancellationToken, Dispatcher, ErrorKind, ClosureTool, ToolCall, ToolRegistry};
@@ -256,7 +259,7 @@ impl Dispatcher {
         self.run(calls, Some(cancellation))
     }
 
-    /// Runs one call, and returns its result with the tool that was found for it.
+    /// Runs one call, and returns its result with the tool found for it.
     #[doc(hidden)]
     pub async fn dispatch_found(
         &self,
@@ -266,7 +269,7 @@ impl Dispatcher {
         self.dispatch_in(&self.snapshot(), call, cancellation).await
     }
 
-    /// Runs one call with the tools of `registry`, a snapshot in which the program has looked at the tool.
+    /// Runs one call with the tools of `registry`, a snapshot known to the program.
     #[doc(hidden)]
     pub async fn dispatch_in(
         &self,
@@ -274,17 +277,16 @@ impl Dispatcher {
         call: ToolCall,
         cancellation: CancellationToken,
     ) -> (ToolResult, Option<Arc<dyn Tool>>) {
-        let found = |call: &PreparedCall| call.tool().cloned();
-        self.run_one(registry, call, Some(cancellation), self.run.as_ref(), None, found).await
+        let run = self.run.as_ref();
+        self.run_one(registry, call, Some(cancellation), run, None, |call| call.tool().cloned()).await
     }
 
-    /// Starts the calls and returns the running [`Batch`]. More calls can be added to the batch.
+    /// Starts the calls as a [`Batch`], which accepts more calls.
     pub fn batch(&self, calls: impl IntoIterator<Item = ToolCall>) -> Batch {
         self.start(calls, Some(Cancellation::default()))
     }
 
-    /// Starts the calls and returns the running [`Batch`]. Cancelling `cancellation` cancels all calls of the
-    /// batch.
+    /// Starts the calls as a [`Batch`]. Cancelling `cancellation` cancels all of them.
     pub fn batch_with(
         &self,
         calls: impl IntoIterator<Item = ToolCall>,
@@ -320,8 +322,7 @@ impl Dispatcher {
         }
     }
 
-    /// Runs the calls one after another on the caller's task. Without a tokio runtime, calls cannot have
-    /// tasks of their own.
+    /// Runs the calls one after another, because without a tokio runtime there are no other tasks.
     #[cold]
     async fn run_in_row(
         &self,
@@ -332,18 +333,18 @@ impl Dispatcher {
         let registry = self.snapshot();
         let numbering = &mut Numbering::default();
         let run = self.run.as_ref();
-        let prepare = |call| {
-            Preparation {
+        let mut prepared = Vec::with_capacity(calls.size_hint().0);
+        for call in calls {
+            let preparation = Preparation {
                 settings,
                 registry: &registry,
                 run,
                 decided: None,
                 numbering: &mut *numbering,
                 turns: None,
-            }
-            .prepare(call, cancellation.clone())
-        };
-        let prepared: Vec<PreparedCall> = calls.map(prepare).collect();
+            };
+            prepared.push(preparation.prepare(call, cancellation.clone()));
+        }
         let mut results = Vec::with_capacity(prepared.len());
         for mut call in prepared {
             let ended = call.run(settings, &registry, run).await;
@@ -355,8 +356,10 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a call on the task of the caller, because a separate task would cost more than most tools. Returns the result
-    /// with what `inspect` reads of the prepared call. `decided` is the approval of an outer dispatcher's call.
+    /// Runs a call on the task of the caller, because a separate task would cost more than most tools.
+    ///
+    /// Returns the result with what `inspect` reads of the prepared call. `decided` is an outer
+    /// dispatcher's approval.
     async fn run_one<T>(
         &self,
         registry: &Arc<ToolRegistry>,

@@ -25,14 +25,14 @@ pub use crate::trace::METRICS_TARGET;
 
 /// One event of a call.
 ///
-/// The first event of each call is [`Called`](ToolEventKind::Called), and the last event is
-/// [`Ended`](ToolEventKind::Ended). Each of the two occurs exactly once per call. If several calls are
-/// dispatched together, all their `Called` events come before the first call starts.
+/// Each call has exactly one first event, [`Called`](ToolEventKind::Called), and one last event,
+/// [`Ended`](ToolEventKind::Ended). All `Called` events of calls dispatched together come before the first
+/// call starts.
 ///
-/// A serialized event is one flat JSON object. The member `type` is the [name](Self::name) of the event. An event can
-/// be deserialized from this JSON. The JSON contains the time in whole milliseconds. Only the first event of a call
-/// contains the arguments. The [details](ToolError::details) of an error are included only if the error is set to store
-/// them and the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
+/// A serialized event is one flat JSON object, and can be deserialized. Its member `type` is the
+/// [name](Self::name) of the event. Times are in whole milliseconds. Only the first event of a call
+/// contains the arguments. The [details](ToolError::details) of an error need a setting of the error, and
+/// a dispatcher that [includes contents](crate::Dispatcher::with_event_contents).
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -56,11 +56,11 @@ pub use crate::trace::METRICS_TARGET;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolEvent {
-    /// The time of the event.
+    /// When it occurred.
     pub time: SystemTime,
-    /// The call that the event is about. All events of a call share this value.
+    /// The call, shared by all its events.
     pub call: Arc<EventCall>,
-    /// The kind of event.
+    /// What occurred.
     pub kind: ToolEventKind,
 }
 
@@ -70,26 +70,26 @@ pub struct ToolEvent {
 pub struct EventCall {
     /// The id of the batch, unique within the dispatcher and its clones.
     pub batch: u64,
-    /// The position of the call in its batch, counted from 0.
+    /// The position of the call in its batch, from 0.
     pub position: usize,
-    /// The id assigned to the call by the provider.
+    /// The provider's id of the call.
     pub call_id: CallId,
-    /// The name of the tool. For an unknown tool, the name from the call.
+    /// The name of the tool, or of the call if the tool is unknown.
     pub tool: String,
-    /// The [id of the run](crate::RunContext::with_invocation_id), if the run has one.
+    /// The [id of the run](crate::RunContext::with_invocation_id), if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation_id: Option<String>,
     /// The name of the [agent](crate::RunContext::with_agent_name), if the run has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
-    /// and the model gave one.
+    /// The model's reason for the call, if the registry [asks](crate::ToolRegistry::with_call_reason).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_reason: Option<String>,
     /// The size of the arguments in bytes.
     pub arguments_bytes: usize,
-    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents). In JSON,
-    /// only the first event of a call and the entries of a log contain them.
+    /// The arguments, if the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
+    ///
+    /// In JSON, only the first event of a call and the entries of a log have them.
     #[serde(skip)]
     pub arguments: Option<Arc<str>>,
 }
@@ -99,13 +99,12 @@ pub struct EventCall {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum ToolEventKind {
-    /// `tool.call`: the call is queued. It may have to wait before it runs.
+    /// `tool.call`: the call is queued.
     Called,
-    /// `tool.start`: the tool runs. If the call ends without running the tool, this event does not occur. If
-    /// the call is retried, this event occurs once per attempt.
+    /// `tool.start`: an attempt of the tool starts.
     #[non_exhaustive]
     Started {
-        /// The number of the attempt, counted from 1.
+        /// The attempt, counted from 1.
         attempt: u32,
     },
     /// `tool.progress`: the tool has [reported progress](crate::ToolContext::progress).
@@ -120,11 +119,11 @@ pub enum ToolEventKind {
     /// `tool.approval_requested`: a permission rule asks for approval.
     #[non_exhaustive]
     ApprovalRequested {
-        /// The reason why the call needs approval.
+        /// Why the call needs approval.
         #[serde(serialize_with = "text")]
         reason: Arc<str>,
     },
-    /// `tool.approval_decided`: the approver has decided, or the time limit for the decision has expired.
+    /// `tool.approval_decided`: the approver has decided, or the time limit has expired.
     #[non_exhaustive]
     ApprovalDecided {
         /// Whether the call may run.
@@ -133,49 +132,50 @@ pub enum ToolEventKind {
         #[serde(rename = "waited_ms", serialize_with = "milliseconds")]
         waited: Duration,
     },
-    /// `tool.retry`: an attempt has failed, and another follows after a pause.
+    /// `tool.retry`: an attempt has failed, and another follows.
     #[non_exhaustive]
     Retried {
-        /// The number of the failed attempt, counted from 1.
+        /// The attempt, counted from 1.
         attempt: u32,
         /// The error of the failed attempt, as in [`CallEnd::error`].
         #[serde(flatten, serialize_with = "flat_error")]
         error: ToolError,
-        /// The length of the pause before the next attempt.
+        /// The pause before the next attempt.
         #[serde(rename = "pause_ms", serialize_with = "milliseconds")]
         pause: Duration,
     },
-    /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout`, `tool.cancelled` or `tool.pending`: the call has
-    /// ended.
+    /// `tool.result`, `tool.error`, `tool.denied`, `tool.timeout`, `tool.cancelled` or `tool.pending`: the
+    /// end.
     Ended(CallEnd),
 }
 
-/// The end of a call: its status, its error, the durations, and the size of the output.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallEnd {
-    /// The status of the call. Without an error, the status is [`CallStatus::Success`].
+    /// The status of the call.
     #[serde(skip)]
     pub status: CallStatus,
-    /// The error of a failed call. Unless the dispatcher [includes
-    /// contents](crate::Dispatcher::with_event_contents), its message only tells its kind, and it has no violations and
-    /// details.
+    /// The error of a failed call.
+    ///
+    /// Unless the dispatcher [includes contents](crate::Dispatcher::with_event_contents), it has only its
+    /// kind and a text for it.
     #[serde(flatten, serialize_with = "flat_error")]
     pub error: Option<ToolError>,
-    /// The running time of the tool, summed over all attempts. Zero if the tool did not run.
+    /// The running time of the tool over all attempts; zero if it did not run.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// The time since the call was queued, including all waiting.
+    /// The time since the call was queued.
     #[serde(rename = "total_ms", serialize_with = "milliseconds")]
     pub total: Duration,
-    /// The number of attempts, or zero if the tool did not run.
+    /// The number of attempts; zero if the tool did not run.
     pub attempts: u32,
-    /// The names of the parameters with coerced values, for example `"5"` coerced to 5.
+    /// The names of the parameters with coerced values, such as `"5"` coerced to 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
-    /// The size of the result in bytes, including media in their encoded form.
+    /// The size of the result in bytes, with media in their encoded form.
     pub output_bytes: usize,
-    /// The output for the model, if the call succeeded and the dispatcher [includes
+    /// The output for the model, if the dispatcher [includes
     /// contents](crate::Dispatcher::with_event_contents).
     #[serde(serialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<str>>,
@@ -187,8 +187,7 @@ pub struct CallEnd {
 pub enum CallStatus {
     /// The call has an output.
     Success,
-    /// The call failed, but was neither denied, timed out nor cancelled. Examples are an unknown tool,
-    /// invalid arguments and a panic.
+    /// The call failed, but was neither denied, timed out nor cancelled.
     Error,
     /// A permission rule or an approver denied the call.
     Denied,
@@ -196,7 +195,7 @@ pub enum CallStatus {
     TimedOut,
     /// The call was cancelled.
     Cancelled,
-    /// The result comes later. See [`ErrorKind::Pending`].
+    /// The result comes later, see [`ErrorKind::Pending`].
     Pending,
 }
 
@@ -212,11 +211,10 @@ impl CallStatus {
         }
     }
 
-    /// All statuses, for finding a status by its event name.
     const ALL: [Self; 6] =
         [Self::Success, Self::Error, Self::Denied, Self::TimedOut, Self::Cancelled, Self::Pending];
 
-    /// Returns the name of the call's last event, such as `tool.result`.
+    /// Returns the name of the last event, such as `tool.result`.
     #[must_use]
     pub fn event_name(self) -> &'static str {
         match self {
@@ -231,9 +229,9 @@ impl CallStatus {
 }
 
 impl ToolEvent {
-    /// Returns the name of the event. The names are `tool.call`, `tool.start`, `tool.progress`,
-    /// `tool.approval_requested`, `tool.approval_decided` and `tool.retry`. The name of a call's last event
-    /// depends on the [status](CallStatus::event_name) of the call.
+    /// Returns the name of the event, such as `tool.start`.
+    ///
+    /// The name of a call's last event depends on its [status](CallStatus::event_name).
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.kind {
@@ -264,7 +262,6 @@ impl Serialize for ToolEvent {
     }
 }
 
-/// Serializes an event as one flat JSON object.
 fn flat<S: Serializer>(
     name: &str,
     time: SystemTime,
@@ -277,7 +274,6 @@ fn flat<S: Serializer>(
     struct Flat<'a, K> {
         #[serde(rename = "type")]
         name: &'a str,
-        /// Milliseconds since the start of 1970.
         timestamp_ms: u64,
         #[serde(flatten)]
         call: &'a EventCall,

@@ -1,8 +1,9 @@
-//! Checks of tool definitions from elsewhere: from a server, a document, or another machine. For crates that import tools;
-//! they may change in each release, except [`ToolIssue`].
+//! Checks of tool definitions from elsewhere: from a server, a document, or another machine.
 //!
-//! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other documents, and names
-//! become legal. Whatever is changed or left out is a [`ToolIssue`].
+//! They are for crates that import tools, and may change in each release, except [`ToolIssue`].
+//!
+//! Texts lose hidden characters, schemas are checked for size, depth, faults and references to other
+//! documents, and names become legal. Whatever is changed or left out is a [`ToolIssue`].
 //!
 //! ```
 //! use toolkit_core::foreign::{description, legal_name};
@@ -28,7 +29,7 @@ pub use invisible::{clean, hides_text, is_clean, show_invisible, without_hidden_
 pub use issue::{ToolIssue, ToolIssueKind};
 pub use legal_name::legal_name;
 
-/// A note about one foreign definition: the kind of issue and its description.
+/// The kind of an issue and its description.
 pub type Note = (ToolIssueKind, String);
 
 /// The limits of foreign schemas.

@@ -1,4 +1,5 @@
-//! Panic containment: a panic in a tool or in the program's code becomes the error result of the call, and poisons no lock.
+//! Panic containment: a panic in a tool or in the program's code becomes the error of the call, and
+//! poisons no lock.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -7,28 +8,31 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-/// The message of a caught panic.
 pub(crate) struct PanicText(pub(crate) String);
 
 impl PanicText {
-    /// Extracts the message from a panic payload and drops the payload.
+    /// Extracts the message from a panic payload and drops it.
     #[cold]
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let text = text.unwrap_or("no message").to_owned();
+        let text = if let Some(text) = payload.downcast_ref::<&str>() {
+            (*text).to_owned()
+        } else if let Some(text) = payload.downcast_ref::<String>() {
+            text.clone()
+        } else {
+            "no message".to_owned()
+        };
         discard(payload);
         Self(text)
     }
 }
 
-/// Runs `work` and returns a panic of `work` as an error. The panic hook has already reported the panic.
+/// Runs `work` and returns a panic as an error. The panic hook has already reported it.
 #[inline]
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, PanicText> {
     catch_unwind(AssertUnwindSafe(work)).map_err(PanicText::new)
 }
 
-/// Awaits `future` and returns a panic during polling as an error.
+/// Awaits `future` and returns a panic as an error.
 pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, PanicText> {
     let mut future = pin!(future);
     poll_fn(|cx| match guarded(|| future.as_mut().poll(cx)) {
@@ -39,15 +43,14 @@ pub(crate) async fn guarded_future<F: Future>(future: F) -> Result<F::Output, Pa
     .await
 }
 
-/// Drops `value` and catches a panic of the destructor. The payload of a caught panic is leaked, because dropping the
-/// payload may panic as well.
+/// Drops `value` and catches a panic, whose payload is leaked, because dropping it may panic as well.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(payload);
     }
 }
 
-/// Locks a mutex, also if another thread panicked while it held the lock: each change under our locks is one statement.
+/// Locks a mutex, also after a panic under the lock: each change under our locks is one statement.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! The runtime of `toolkit-ai`: tools, registry, middleware and dispatcher. This crate does no IO and knows
-//! no provider.
+//! The runtime of `toolkit-ai`: tools, registry, middleware and dispatcher. This crate does no IO and
+//! knows no provider.
 //!
 //! Programs depend on `toolkit-ai`, which re-exports this crate together with the `#[tool]` macro and the
-//! provider formats. Integration crates depend on `toolkit-core` directly, and also on `toolkit-llm` if they
-//! talk to a provider.
+//! provider formats. Integration crates depend on `toolkit-core`, and on `toolkit-llm` to talk to a
+//! provider.
 //!
 //! ```
 //! use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
@@ -20,20 +20,20 @@
 //! # }).unwrap();
 //! ```
 //!
-//! The everyday types are at the crate root. All other types are in modules, listed here in reading order:
+//! The everyday types are at the crate root, all others in modules, in reading order:
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`name`] | tool names, namespaces, and spellings of names for providers |
 //! | [`error`] | errors for the model and for the programmer |
-//! | [`call`], [`output`] | tool calls made by the model, and the output of tools |
+//! | [`call`], [`output`] | tool calls and outputs |
 //! | [`context`] | state, session and progress of a tool call |
-//! | [`events`] | events of tool calls, and a log of such events |
-//! | [`definition`], [`format`](mod@format) | tools, tool definitions, and the trait for rendering definitions |
+//! | [`events`] | events of tool calls, and a log |
+//! | [`definition`], [`format`](mod@format) | tools, and the rendering of their definitions |
 //! | [`search`], [`registry`] | tool search, and the registry of tools |
-//! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher for running calls |
-//! | `foreign` | checks of tool definitions from elsewhere, for crates that import tools |
-//! | [`redaction`] | secrets of the program, removed from what other programs send |
+//! | [`middleware`], [`dispatch`] | middleware around calls, and the dispatcher |
+//! | `foreign` | checks of tool definitions from elsewhere |
+//! | [`redaction`] | secrets of the program, removed from foreign texts |
 //! | [`testing`] | snapshot tests for a program's tools |
 //!
 //! # Features
@@ -44,8 +44,8 @@
 //! | --- | --- |
 //! | `jsonschema` | `DynamicTool`: tools with a schema known only at run time; patterns with look-around and `\p{…}` |
 //! | `cache` | `middleware::Cache`: answers repeated calls from memory |
-//! | `tower` | module `tower`: dispatchers as `tower` services, and `tower` layers as middleware |
-//! | `foreign` | module `foreign`: checks of tool definitions from elsewhere |
+//! | `tower` | module `tower`: dispatchers as services, and layers as middleware |
+//! | `foreign` | module `foreign` |
 //! | `tracing` | a `tracing` span for each call, with OpenTelemetry's attribute names |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

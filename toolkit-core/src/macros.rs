@@ -1,7 +1,7 @@
 //! Internal macros for builder methods, settings structs and `Debug` implementations.
 
-/// Declares builder methods. Each method sets the field that has the same name as its parameter. With `Type.part`, the
-/// field belongs to `self.part`.
+/// Declares builder methods that set the field of their parameter's name, with `Type.part` a field of
+/// `self.part`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __setters {
@@ -26,7 +26,7 @@ macro_rules! __setters {
     };
 }
 
-/// Declares conversions from a list of types. A list, unlike a conversion from all types of a kind, can grow.
+/// Declares conversions from a list of types, which, unlike one from all types of a kind, can grow.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __from {
@@ -39,7 +39,7 @@ macro_rules! __from {
     };
 }
 
-/// Implements `From` for an enum. The content of a variant is converted to the variant.
+/// Implements `From` for an enum, from the variants' contents.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __from_contents {
@@ -52,7 +52,7 @@ macro_rules! __from_contents {
     };
 }
 
-/// Implements `Debug` for a type with closures, locks or secrets. The output shows only the listed values.
+/// Implements `Debug` for a type with closures, locks or secrets, with only the listed values.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __debug {
@@ -65,7 +65,7 @@ macro_rules! __debug {
     };
 }
 
-/// The macros above under the names that the crates of the workspace call them by.
+/// The macros above, as the crates of the workspace call them.
 macro_rules! setters {
     ($($all:tt)*) => { $crate::__setters! { $($all)* } };
 }
@@ -73,10 +73,10 @@ macro_rules! from {
     ($($all:tt)*) => { $crate::__from! { $($all)* } };
 }
 
-/// Generates a settings struct with a `Default` implementation and builder methods.
+/// Generates a settings struct with its `Default` and builder methods.
 ///
-/// Each line declares a field, an optional default (`= …`) and an optional builder method. Without a default,
-/// the field's type provides the default. A method without `=> …` stores the argument unchanged.
+/// Each line declares a field, an optional default (`= …`) and an optional builder method, which stores
+/// its argument unless `=> …` changes it.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
@@ -110,7 +110,7 @@ macro_rules! settings {
     (@first $first:expr, $($rest:expr,)*) => { $first };
 }
 
-/// Implements `Debug` for a type, showing only the listed values. The other fields lack `Debug` or may hold secrets.
+/// Implements `Debug` for a type, with only the listed values.
 macro_rules! impl_debug {
     ($type:ident, |$this:ident| $($field:ident: $value:expr),* $(,)?) => {
         impl std::fmt::Debug for $type {
@@ -131,8 +131,8 @@ macro_rules! impl_debug {
 
 /// Lists `#[tool]` functions as an array of [`FunctionTool`](crate::FunctionTool)s.
 ///
-/// Listed tools are always found. [`ToolRegistry::discover`](crate::ToolRegistry::discover), in contrast, misses the tools of a crate that the program
-/// mentions nowhere, because the linker drops this crate.
+/// Listed tools are always found. [`ToolRegistry::discover`](crate::ToolRegistry::discover) misses the
+/// tools of a crate that the program mentions nowhere, because the linker drops it.
 ///
 /// ```ignore
 /// let registry = ToolRegistry::from_tools(tools![add, search::search_web])?;
@@ -148,8 +148,9 @@ macro_rules! tools {
     };
 }
 
-/// The names in [`tools!`], once as they are written and once to look at their form: written anew, a name would lose its place
-/// in the program, which the errors of the compiler show.
+/// The names in [`tools!`], as written and once more to look at their form.
+///
+/// Written anew, a name would lose its place for compiler errors.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __listed_tools {

@@ -34,19 +34,19 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// The boxed future of a call's outcome.
 type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A policy around the calls of tools, such as permissions, retries or a cache.
 ///
-/// Middleware receives each call of a known tool. If the tool is exclusive or has a lane, the middleware starts after
-/// the earlier calls of the batch with the same tool or lane have ended. At this point, the call does not hold a permit
-/// yet. While middleware waits, all other calls continue.
+/// Middleware receives each call of a known tool, before the call holds a permit. For an exclusive tool or
+/// a lane, it starts when the earlier calls of the batch have ended. While middleware waits, all other
+/// calls continue.
 ///
-/// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself. Cancelling
-/// the call drops the future. A panic becomes the error of the call. Time limits apply to the tool alone.
+/// Middleware calls [`Next::run`] to continue, any number of times, or returns an outcome itself.
+/// Cancelling the call drops the future. A panic becomes the error of the call. Time limits apply to the
+/// tool alone.
 ///
-/// Closures with the same signature are middleware. The types of their parameters must be written out:
+/// Closures with the same signature are middleware, with the types of their parameters written out:
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolError, ToolRegistry};
@@ -73,7 +73,7 @@ type OutcomeFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
     note = "a closure is one if it is `|request: ToolRequest, next: Next| async move {{ … }}` and gives back a `Result<ToolOutput, ToolError>`"
 )]
 pub trait Middleware: Send + Sync + 'static {
-    /// Handles one call. Implementations can be an `async fn`.
+    /// Handles one call, for example as an `async fn`.
     ///
     /// # Errors
     /// The error for the model in place of an output.
@@ -83,7 +83,7 @@ pub trait Middleware: Send + Sync + 'static {
         next: Next,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Judges a call again, because middleware after this one has changed its arguments. The default accepts the call.
+    /// Judges a call again, after an inner middleware has changed its arguments. Accepts by default.
     ///
     /// # Errors
     /// The error for the model if the call may not run.
@@ -92,29 +92,31 @@ pub trait Middleware: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Returns whether the middleware retries failed calls, up to the tool's number of
-    /// [`retries`](crate::ToolMetadata::retries). If no middleware does, the dispatcher itself retries calls. The
-    /// default is `false`.
+    /// Returns whether the middleware retries failed calls, up to the tool's
+    /// [`retries`](crate::ToolMetadata::retries).
+    ///
+    /// If no middleware does, the dispatcher does. The default is `false`.
     fn retries(&self) -> bool {
         false
     }
 
-    /// Returns the patterns for names of tools in the settings of the middleware.
-    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names among them that no tool has. The default is
-    /// no patterns.
+    /// Returns the patterns for names of tools in the settings, by default none.
+    ///
+    /// [`Dispatcher::warnings`](crate::Dispatcher::warnings) reports names that no tool has.
     fn tool_patterns(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// Returns a problem for each rule of the middleware that should stop calls, but selects no tool of the registry, such
-    /// as a rule with a misspelled tag. [`Dispatcher::check`](crate::Dispatcher::check) reports them. The default is no
-    /// problems; middleware with other middleware inside returns those of the other middleware.
+    /// Returns a problem for each rule that should stop calls, but selects no tool of the registry.
+    ///
+    /// [`Dispatcher::check`](crate::Dispatcher::check) reports them. There are none by default, but
+    /// middleware with other middleware inside returns those of that.
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         let _ = registry;
         Vec::new()
     }
 
-    /// Boxes the middleware, so that it can be chosen at run time or stored in a list.
+    /// Boxes the middleware, to choose it at run time or to list it.
     #[must_use]
     fn boxed(self) -> BoxMiddleware
     where
@@ -213,23 +215,24 @@ impl<M: Middleware> DynMiddleware for M {
 /// The remaining middleware and the tool, for one call. Clone it to run the tool several times.
 #[derive(Clone)]
 pub struct Next {
-    /// The middleware of the dispatcher, outermost first. The middleware at index `at` is called next.
+    /// Outermost first. The one at index `at` is next.
     stack: Arc<Vec<BoxMiddleware>>,
     at: usize,
-    /// The middleware that runs the tool, called after all middleware in `stack`.
+    /// Runs the tool, after all middleware in `stack`.
     tool: BoxMiddleware,
-    /// The arguments that the middleware before this one was called with. `None` before the first middleware.
+    /// The arguments that the previous middleware got. `None` before the first one.
     received: Option<Arc<CallArguments>>,
 }
 
 impl Next {
-    /// Creates a `Next` that calls all middleware of the `stack` and then the `tool`.
     pub(crate) fn new(stack: Arc<Vec<BoxMiddleware>>, tool: Arc<impl Middleware>) -> Self {
         Self { stack, at: 0, tool: BoxMiddleware(tool), received: None }
     }
 
-    /// Calls the next middleware, or runs the tool. If the middleware that calls this method has changed the arguments,
-    /// all middleware before it [judges](Middleware::judge) the call again.
+    /// Calls the next middleware, or runs the tool.
+    ///
+    /// If the arguments have changed, all middleware before the caller [judges](Middleware::judge) the
+    /// call again.
     ///
     /// # Errors
     /// The error for the model in place of an output.
@@ -245,7 +248,7 @@ impl Next {
         next.0.handle_boxed(request, self).await
     }
 
-    /// Lets the middleware before the one that has changed the arguments judge the call, until none of it changes them.
+    /// Lets the outer middleware judge the call, until none of it changes the arguments.
     async fn judge_again(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
         let before = self.stack.get(..self.at.saturating_sub(1)).unwrap_or_default();
         for _ in 0..=before.len() {
@@ -262,20 +265,19 @@ impl Next {
     }
 }
 
-/// The outcome shared by identical calls. It is set when the first of these calls has run.
+/// The outcome of identical calls, set when the first of them has run.
 type SharedOutcome = Arc<OnceCell<EndedOutcome>>;
 
-/// The outcome of a call, shared with identical calls.
 struct EndedOutcome {
     outcome: Outcome,
     #[cfg_attr(not(feature = "cache"), expect(dead_code, reason = "only cached outcomes expire"))]
     at: Instant,
 }
 
-/// Runs the call, unless an identical call has run or is running, and returns the shared outcome. The `bool` is `true`
-/// if this call itself ran.
+/// Runs the call, unless an identical call has run or is running, and returns the shared outcome.
 ///
-/// If the running call is cancelled or pending, one of the waiting calls runs instead.
+/// The `bool` tells whether this call itself ran. If the running call is cancelled or pending, one of the
+/// waiting calls runs instead.
 async fn run_once(shared: &SharedOutcome, request: ToolRequest, next: Next) -> (Outcome, bool) {
     let name = request.context().known_name().to_owned();
     let mut waiting = Some((request, next));

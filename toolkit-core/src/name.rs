@@ -1,4 +1,4 @@
-//! Tool names: legal characters, namespaces, normalisation, and spellings for providers.
+//! Tool names: legal characters, namespaces, normalisation, and spellings.
 
 mod normalize;
 mod wire;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 /// The maximum length of a tool name, in characters.
 ///
-/// The Model Context Protocol and Anthropic's Messages API have this limit. [`WireNames`] shortens names for
-/// providers with a lower limit.
+/// The limit of the Model Context Protocol and Anthropic's Messages API. [`WireNames`] shortens names for
+/// providers with a lower one.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// The name of a search tool. The model uses it to call a deferred tool.
+/// The search tool by which the model calls a deferred tool.
 pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 
-/// The separator between the namespace and the method name in a qualified tool name.
+/// The separator between namespace and method name.
 ///
 /// ```
 /// use toolkit_ai::ToolName;
@@ -32,12 +32,11 @@ pub(crate) const CALL_DEFERRED: &str = "call_deferred";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Separator {
-    /// A dash, as in `math-add`: the default, because every provider accepts it.
+    /// A dash, as in `math-add`: the default, accepted by every provider.
     #[default]
     Dash,
-    /// A dot, as in `math.add`: accepted by the Model Context Protocol and Gemini.
-    ///
-    /// [`WireNames`] replaces the dot for other providers.
+    /// A dot, as in `math.add`: accepted by the Model Context Protocol and Gemini, and replaced by
+    /// [`WireNames`] for others.
     Dot,
 }
 
@@ -52,10 +51,10 @@ impl Separator {
     }
 }
 
-/// The name of a tool: the qualified name, the namespace and the method name.
+/// The name of a tool: qualified name, namespace and method name.
 ///
-/// The qualified name `math-add`, for instance, has the namespace `math` and the method name `add`. A legal
-/// qualified name has 1 to 128 characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
+/// `math-add`, for instance, has the namespace `math` and the method name `add`. A legal name has 1 to 128
+/// characters of `A-Z a-z 0-9 _ . -`. Clones are cheap.
 ///
 /// ```
 /// use toolkit_ai::ToolName;
@@ -81,33 +80,35 @@ impl ToolName {
     /// Creates a name without a namespace.
     ///
     /// # Errors
-    /// [`NameError`] with a legal spelling if the name is illegal.
+    /// The name is illegal; the error suggests a legal one.
     pub fn new(name: &str) -> Result<Self, NameError> {
         Self::from_parts(name, None, name)
     }
 
-    /// Creates a qualified name from a namespace and a method name. The namespace is [normalised](normalize).
+    /// Creates a qualified name. The namespace is [normalised](normalize).
     ///
     /// # Errors
-    /// [`NameError`] if the namespace or the qualified name is illegal.
+    /// The namespace or the qualified name is illegal.
     pub fn qualified(namespace: &str, method: &str, separator: Separator) -> Result<Self, NameError> {
         let namespace = normalized_namespace(namespace)?;
         let qualified = join(&namespace, method, separator);
         Self::from_parts(&qualified, Some(&namespace), method)
     }
 
-    /// Creates a name from a qualified name, a namespace and a method name. The namespace is
-    /// [normalised](normalize). The qualified name need not consist of the other two.
+    /// Creates a name from its parts. The namespace is [normalised](normalize).
     ///
-    /// For instance, the remote method `add` may be published under the qualified name `plus`.
+    /// The qualified name need not consist of the others: a remote method `add` may be published as `plus`.
     ///
     /// # Errors
-    /// [`NameError`] if `qualified` or the namespace is illegal.
+    /// `qualified` or the namespace is illegal.
     pub fn from_parts(qualified: &str, namespace: Option<&str>, method: &str) -> Result<Self, NameError> {
         check_name(qualified)?;
-        let namespace = namespace.filter(|namespace| !namespace.is_empty());
-        let namespace = namespace.map(normalized_namespace).transpose()?;
-        Ok(Self::from_legal(qualified, namespace.as_deref(), method))
+        match namespace {
+            Some(namespace) if !namespace.is_empty() => {
+                Ok(Self::from_legal(qualified, Some(&normalized_namespace(namespace)?), method))
+            }
+            _ => Ok(Self::from_legal(qualified, None, method)),
+        }
     }
 
     fn from_legal(qualified: &str, namespace: Option<&str>, method: &str) -> Self {
@@ -118,8 +119,7 @@ impl ToolName {
         }))
     }
 
-    /// Creates a name from parts checked by the `#[tool]` macro. The registry checks the length of the joined
-    /// name.
+    /// Creates a name from parts checked by `#[tool]`. The registry checks the joined length.
     pub(crate) fn unchecked(namespace: Option<&str>, method: &str, separator: Separator) -> Self {
         let namespace = namespace.map(normalize);
         let qualified = match &namespace {
@@ -129,8 +129,8 @@ impl ToolName {
         Self::from_legal(&qualified, namespace.as_deref(), method)
     }
 
-    /// Creates the default tool name of a function, such as `get_weather` for the function `getWeather`. The
-    /// function name and the namespace are [normalised](normalize).
+    /// Creates the default tool name of a function: `get_weather` for `getWeather`. The function name and
+    /// the namespace are [normalised](normalize).
     ///
     /// ```
     /// use toolkit_ai::ToolName;
@@ -142,7 +142,7 @@ impl ToolName {
     /// ```
     ///
     /// # Errors
-    /// [`NameError`] if the result is illegal.
+    /// The result is illegal.
     pub fn from_function(
         function: &str,
         namespace: Option<&str>,
@@ -168,7 +168,7 @@ impl ToolName {
         &self.0.qualified
     }
 
-    /// Returns the normalised namespace, or `None` if the name has no namespace.
+    /// Returns the normalised namespace, if there is one.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.namespace.as_deref()
@@ -180,20 +180,20 @@ impl ToolName {
         &self.0.method
     }
 
-    /// Returns whether the name has a namespace or contains a separator (`-` or `.`).
+    /// Returns whether the name has a namespace or a separator (`-` or `.`).
     #[must_use]
     pub fn is_namespaced(&self) -> bool {
         self.namespace().is_some() || self.as_str().contains(['-', '.'])
     }
 
-    /// Returns this name moved to another namespace, which is [normalised](normalize). An empty `namespace` changes
+    /// Returns the name moved to another namespace, which is [normalised](normalize). An empty one changes
     /// nothing.
     ///
-    /// A name that is already [in a namespace](Self::is_namespaced) is moved only if `force` is `true`: `namespace`
-    /// replaces the part before the first `separator`. A method name that differs from the qualified name stays.
+    /// A name [in a namespace](Self::is_namespaced) moves only if `force` is `true`: `namespace` replaces
+    /// the part before the first `separator`. A method name that differs from the qualified name stays.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is illegal.
+    /// The new name is illegal.
     pub fn update_namespace(
         &self,
         namespace: &str,
@@ -210,19 +210,16 @@ impl ToolName {
         Self::from_parts(&join(&namespace, bare, separator), Some(&namespace), method)
     }
 
-    /// Returns a name made of `namespace` and the method name of `self`. If `namespace` is `None`, the returned name
-    /// has no namespace.
+    /// Returns a name of `namespace`, if any, and this method name.
     ///
     /// # Errors
-    /// [`NameError`] if the new name is illegal.
+    /// The new name is illegal.
     pub fn requalify(&self, namespace: Option<&str>, separator: Separator) -> Result<Self, NameError> {
         Self::maybe_qualified(namespace, self.bare_method(), separator)
     }
 
-    /// Returns the method name without a namespace.
-    ///
-    /// If the method name is empty or equals the qualified name, returns the part of the qualified name after
-    /// the namespace.
+    /// Returns the method name. If it is empty or the qualified name, returns the latter without its
+    /// namespace.
     fn bare_method(&self) -> &str {
         let name = self.as_str();
         let method = self.method_name();
@@ -256,7 +253,7 @@ impl AsRef<str> for ToolName {
     }
 }
 
-/// Returns the part of `name` before the first separator, or `None` if `name` has no separator.
+/// Returns the part of `name` before the first separator, if there is one.
 ///
 /// ```
 /// use toolkit_ai::name::{namespace_prefix, Separator};
@@ -271,14 +268,13 @@ pub fn namespace_prefix(name: &str, separator: Separator) -> Option<&str> {
 
 /// Returns whether `name` begins with `namespace` and the separator.
 ///
-/// For example, with a dash as the separator, `math-add` is in the namespace `math`, but `math_ops-add` is not.
+/// For example, with a dash, `math-add` is in the namespace `math`, but `math_ops-add` is not.
 #[must_use]
 pub fn is_in_namespace(name: &str, namespace: &str, separator: Separator) -> bool {
     strip(name, namespace, separator).is_some()
 }
 
-/// Returns `name` without the leading `namespace` and separator. Names in other namespaces are returned
-/// unchanged.
+/// Returns `name` without `namespace` and separator. Names in other namespaces are returned unchanged.
 #[must_use]
 pub fn strip_namespace<'a>(name: &'a str, namespace: &str, separator: Separator) -> &'a str {
     strip(name, namespace, separator).unwrap_or(name)
@@ -310,12 +306,12 @@ fn normalized_namespace(namespace: &str) -> Result<String, NameError> {
 /// Checks if `name` is legal by [`NameRule::TOOL_NAMES`].
 ///
 /// # Errors
-/// [`NameError`] with a legal suggestion, if the name is illegal.
+/// `name` is illegal; the error suggests a legal one.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if NameRule::TOOL_NAMES.accepts(name) { Ok(()) } else { Err(NameError::name(name)) }
 }
 
-/// Error for an illegal tool name or namespace. The message suggests a legal name.
+/// An illegal tool name or namespace. The message suggests a legal one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NameError {
     what: &'static str,
@@ -336,7 +332,7 @@ impl NameError {
         }
     }
 
-    /// Returns the illegal name, as given.
+    /// Returns the illegal name.
     #[must_use]
     pub fn given(&self) -> &str {
         &self.name
@@ -349,7 +345,7 @@ impl NameError {
     }
 }
 
-/// Prints the message, so that a failed `main` shows it.
+/// Prints the message for a failed `main`.
 impl fmt::Debug for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -377,8 +373,8 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 fn legal_spelling(name: &str, fallback: &str) -> String {
-    let spelled = NameRule::TOOL_NAMES.plain(name);
-    let spelled: String = spelled.trim_matches('_').chars().take(MAX_NAME_LENGTH).collect();
+    let plain = NameRule::TOOL_NAMES.plain(name);
+    let spelled: String = plain.trim_matches('_').chars().take(MAX_NAME_LENGTH).collect();
     if spelled.is_empty() { fallback.to_owned() } else { spelled }
 }
 

@@ -23,13 +23,12 @@ use crate::error::ToolError;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The outcome of a call: the output, or the error.
 pub(crate) type Outcome = Result<ToolOutput, ToolError>;
 
-/// The output of a tool.
+/// The output of a tool, with content for the model.
 ///
-/// The model reads the content as the result. An output may also have a structured value for programs, a
-/// message for the model about the result, and a brief text for the user.
+/// It may also have a structured value for programs, a message for the model about the result, and a brief
+/// text for the user.
 ///
 /// ```
 /// use toolkit_ai::ToolOutput;
@@ -44,7 +43,7 @@ pub struct ToolOutput {
     notes: Option<Box<Notes>>,
 }
 
-/// A list of [`Content`] values, without an allocation for a single value.
+/// A list of contents, without an allocation for a single one.
 #[derive(Debug, Clone)]
 enum ContentList {
     One(Content),
@@ -60,7 +59,6 @@ impl ContentList {
     }
 }
 
-/// Compares lists by content: a single value equals a list with this value.
 impl PartialEq for ContentList {
     fn eq(&self, other: &Self) -> bool {
         self.as_slice() == other.as_slice()
@@ -81,7 +79,7 @@ struct Notes {
 }
 
 impl ToolOutput {
-    /// Creates output from a list of [`Content`] values. If the list is empty, the output is empty.
+    /// Creates output from [`Content`] values.
     #[must_use]
     pub fn new(content: Vec<Content>) -> Self {
         Self { content: ContentList::Many(content), notes: None }
@@ -114,7 +112,7 @@ impl ToolOutput {
         Media::new(media_type, bytes).into()
     }
 
-    /// Appends a [`Content`] value to the output.
+    /// Appends a [`Content`] value.
     #[must_use]
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         let content = content.into();
@@ -128,8 +126,10 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the structured value. Providers do not get it, so a model sees only the content. An MCP server sends it to
-    /// the client as structured content, which the client may show to its model.
+    /// Sets the structured value for programs.
+    ///
+    /// A model sees only the content. An MCP server sends the value to the client as structured content,
+    /// which the client may show to its model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.notes_mut().structured = Some(value);
@@ -143,20 +143,20 @@ impl ToolOutput {
         self
     }
 
-    /// Sets a short text about the result, to be shown to the user.
+    /// Sets a short text about the result for the user.
     #[must_use]
     pub fn with_brief(mut self, brief: impl Into<String>) -> Self {
         self.notes_mut().brief = brief.into();
         self
     }
 
-    /// Returns the [`Content`] values in order.
+    /// Returns the content in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         self.content.as_slice()
     }
 
-    /// Returns the [`Content`] values in order, without copying them.
+    /// Returns the owned content in order.
     #[must_use]
     pub fn into_content(self) -> Vec<Content> {
         match self.content {
@@ -171,20 +171,20 @@ impl ToolOutput {
         self.notes.as_deref()?.structured.as_ref()
     }
 
-    /// Returns the message to explain the result to the model, or an empty string if no message is set.
+    /// Returns the message about the result, or an empty string.
     #[must_use]
     pub fn message(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.message)
     }
 
-    /// Returns the short text about the result for the user, or an empty string if none is set.
+    /// Returns the short text for the user, or an empty string.
     #[must_use]
     pub fn brief(&self) -> &str {
         self.notes.as_deref().map_or("", |notes| &notes.brief)
     }
 
-    /// Returns the whole content as text, with a line break between consecutive values. For media items and
-    /// resources, the text contains only a short note.
+    /// Returns the whole content as text, with a line break between values and short notes for media and
+    /// resources.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self.content() {
@@ -196,14 +196,12 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the total size of the content and the message in bytes. The size of a media item is the length
-    /// of its Base64 text or URL.
+    /// Returns the size of the content and the message in bytes, media as Base64 text or URL.
     pub(crate) fn bytes(&self) -> usize {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }
 
-    /// Replaces each [`Content`] value with the result of `change`, or removes the value if the result is
-    /// `None`.
+    /// Replaces each [`Content`] value with the result of `change`, or removes it.
     fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
         let contents = match std::mem::take(&mut self.content) {
             ContentList::One(only) => vec![only],

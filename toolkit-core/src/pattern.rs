@@ -3,11 +3,9 @@
 use crate::error::{BuildError, BuildProblem};
 use crate::name::{CALL_DEFERRED, MAX_NAME_LENGTH, ToolName, normalize};
 
-/// A pattern for the names of tools. `*` matches any number of characters, including none, and `?` matches exactly one
-/// character.
+/// A pattern for the names of tools: `*` matches any number of characters, and `?` exactly one.
 ///
-/// Glob crates do not fit, because they match paths: in a path pattern, `*` stops at `/`, and braces and
-/// brackets have a special meaning.
+/// Glob crates match paths: there, `*` stops at `/`, and braces and brackets have a special meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamePattern(Box<str>);
 
@@ -15,8 +13,7 @@ impl NamePattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern, or if the pattern is
-    /// `call_deferred`.
+    /// [`BuildError`] if no legal tool name can match the pattern, or if the pattern is `call_deferred`.
     pub(crate) fn new(pattern: impl Into<String>) -> Result<Self, BuildError> {
         let pattern = pattern.into();
         let illegal = pattern.chars().find(|c| !c.is_ascii_alphanumeric() && !"_.-*?".contains(*c));
@@ -37,14 +34,12 @@ impl NamePattern {
         Err(BuildProblem::InvalidPattern { pattern, message }.into())
     }
 
-    /// Parses all patterns and stops at the first error.
     pub(crate) fn all<T: Into<String>>(
         patterns: impl IntoIterator<Item = T>,
     ) -> Result<Vec<Self>, BuildError> {
         patterns.into_iter().map(Self::new).collect()
     }
 
-    /// Returns `true` if the pattern has no wildcards and thus names exactly one tool.
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
@@ -53,23 +48,23 @@ impl NamePattern {
         &self.0
     }
 
-    /// Returns whether the full name of a tool matches the pattern, for patterns that permit something. The name
-    /// without its namespace does not count: otherwise, a rule to allow `read` would also hold for `evil-read` of
-    /// another registry.
+    /// Returns whether the full name of a tool matches, for patterns that permit something.
+    ///
+    /// A rule to allow `read` must not hold for `evil-read` of another registry.
     pub(crate) fn matches(&self, name: &ToolName) -> bool {
         self.matches_text(name.as_str())
     }
 
-    /// Returns whether the full name of a tool or the name without its namespace matches the pattern, for patterns that
-    /// restrict something. So a rule to deny `delete*` also holds for `fs-delete`.
+    /// Returns whether a name with or without its namespace matches, for patterns that restrict something.
+    ///
+    /// So a rule to deny `delete*` also holds for `fs-delete`.
     pub(crate) fn restricts(&self, name: &ToolName) -> bool {
         self.matches(name)
             || self.matches_text(name.method_name())
             || self.matches_text(&normalize(name.method_name()))
     }
 
-    /// Returns a problem if the pattern permits none of the `tools`, but would permit some by their names without
-    /// namespaces.
+    /// Returns a problem if the pattern permits `tools` only by their names without namespaces.
     pub(crate) fn bare_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         if tools.iter().any(|tool| self.matches(tool)) {
             return None;
@@ -77,25 +72,21 @@ impl NamePattern {
         BuildProblem::bare_name(what, &self.0, tools.iter().filter(|tool| self.restricts(tool)).copied())
     }
 
-    /// Returns a problem if the pattern is a name that none of the `tools` has, with or without a namespace. A pattern
-    /// with wildcards may match no tool.
+    /// Returns a problem if the pattern is a name that no tool has.
     pub(crate) fn unknown_name(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         if self.is_name() { self.unmatched(what, tools) } else { None }
     }
 
-    /// Returns a problem if none of the `tools` matches the pattern, with or without a namespace.
     pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
         let is_matched = tools.iter().any(|tool| self.restricts(tool));
         (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
     }
 
-    /// Returns whether `text` matches the pattern. The time is at most proportional to the product of the lengths of
-    /// text and pattern.
+    /// Returns whether `text` matches, in time at most proportional to the product of both lengths.
     pub(crate) fn matches_text(&self, text: &str) -> bool {
         let mut pattern = self.0.chars();
         let mut text = text.chars();
-        // The rest of the pattern and the rest of the name after the last `*`. On a mismatch, the `*` matches one more
-        // character.
+        // What follows the last `*`, which matches one more character on a mismatch.
         let mut star = None;
         loop {
             let mut after = pattern.clone();
@@ -121,7 +112,7 @@ impl NamePattern {
     }
 }
 
-/// Settings for tools, selected by name pattern. The first matching pattern applies.
+/// Settings for tools. The first matching pattern applies.
 #[derive(Debug, Clone)]
 pub(crate) struct PerTool<T>(Vec<(NamePattern, T)>);
 
@@ -135,7 +126,7 @@ impl<T> PerTool<T> {
     /// Adds `setting` for all tools with a name matching `pattern`.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no legal tool name can match the pattern.
+    /// [`BuildError`] if no legal tool name can match the pattern.
     pub(crate) fn add(&mut self, pattern: impl Into<String>, setting: T) -> Result<(), BuildError> {
         self.0.push((NamePattern::new(pattern)?, setting));
         Ok(())
@@ -145,13 +136,13 @@ impl<T> PerTool<T> {
         self.0.iter().map(|(pattern, _)| pattern.as_str()).collect()
     }
 
-    /// Returns the first setting that permits something to the tool called `name`.
+    /// Returns the first setting that permits something to the tool.
     #[cfg(feature = "cache")]
     pub(crate) fn permission(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
     }
 
-    /// Returns the first setting that restricts the tool called `name`.
+    /// Returns the first setting that restricts the tool.
     pub(crate) fn restriction(&self, name: &ToolName) -> Option<&T> {
         self.0.iter().find(|(pattern, _)| pattern.restricts(name)).map(|(_, setting)| setting)
     }
@@ -177,8 +168,8 @@ mod tests {
 
         #[test]
         fn a_pattern_is_accepted_exactly_if_a_legal_name_matches(pattern in "[a*?/ é]{0,6}|[?a*]{120,140}") {
-            // The shortest name that could match: `*` becomes nothing and `?` a letter. A lone `*` becomes
-            // one letter, because names are not empty.
+            // The shortest name that could match. A lone `*` becomes one letter, because names are not
+            // empty.
             let shortest = pattern.replace('*', "").replace('?', "a");
             let candidate = if shortest.is_empty() && !pattern.is_empty() { "a" } else { &shortest };
             let expected = ToolName::new(candidate).is_ok();

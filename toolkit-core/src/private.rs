@@ -1,9 +1,9 @@
-//! Items used by macro-generated code and by servers of the integrations. This module is not part of the public API and
-//! may change in any release.
+//! Items used by macro-generated code and by servers of the integrations. They are not part of the public
+//! API.
 //!
-//! Generated code stands in modules of users, whose traits may give every type more methods. A method that is called
-//! with a dot is therefore inherent and takes what stands before the dot by value, so it is found first; or its name
-//! begins with `toolkit_`. Names that are looked up in traits always begin so.
+//! Generated code stands in modules of users, whose traits may add methods to every type. A method called
+//! with a dot is therefore inherent and takes `self` by value, so it is found first; or its name begins
+//! with `toolkit_`, as all names do that are looked up in traits.
 
 #![allow(missing_docs)]
 
@@ -28,12 +28,11 @@ pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
 
-/// The type of a parameter. This is an alias rather than a re-export, so that compiler messages name
-/// `ParamType` instead of this module.
+/// The type of a parameter: an alias, so that compiler messages name `ParamType` instead of this module.
 pub type Parameter<T> = crate::args::ParamType<T>;
 
-/// Resolves to the type `T`. Naming it makes the compiler evaluate the constant `CHECKED`, so that a failed check
-/// becomes a compile error for the user.
+/// Resolves to the type `T`, and makes the compiler evaluate `CHECKED`, so that a failed check is a
+/// compile error.
 pub trait Checked<T, const CHECKED: bool> {
     type Type;
 }
@@ -42,12 +41,11 @@ impl<T, const CHECKED: bool> Checked<T, CHECKED> for () {
     type Type = T;
 }
 
-/// Spans and measurements of other crates.
 pub mod trace {
     pub use crate::trace::*;
 }
 
-/// The names used by code derived from `JsonSchema`, for modules without the standard prelude.
+/// The names in code derived from `JsonSchema`, for modules without the standard prelude.
 pub mod params {
     pub use core::convert::{From as _, Into as _};
     pub use core::default::Default as _;
@@ -56,7 +54,7 @@ pub mod params {
     pub use super::prelude::*;
 }
 
-/// Traits for method resolution in generated code, imported as `_` to avoid conflicts with the user's names.
+/// Traits for method resolution in generated code, imported as `_`.
 pub mod prelude {
     pub use crate::args::{
         DefaultByContainer as _, DefaultBySerialize as _, DefaultByVariant as _, PlainParamType as _,

@@ -1,7 +1,8 @@
 //! Redaction: secrets of the program are removed from what other programs send.
 //!
-//! A service may repeat what it got, such as the key of a request. A [`Redactor`] knows the secrets, and what arrives is
-//! [`Unread`] until a redactor has read it. Texts are shortened afterwards, because a part of a secret cannot be found.
+//! A service may repeat what it got, such as the key of a request. What arrives is [`Unread`] until a
+//! [`Redactor`] with the secrets has read it. Texts are shortened afterwards, because a part of a secret
+//! cannot be found.
 //!
 //! ```
 //! use toolkit_ai::redaction::{Redactor, Unread};
@@ -22,27 +23,25 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The minimum length of a secret in bytes. Shorter ones could be ordinary words.
+/// The minimum length of a secret in bytes.
 const SHORTEST: usize = 6;
 
-/// The minimum length, in bytes, of the beginning of a secret that is found at the end of a cut text.
+/// The minimum length of the beginning of a secret at the end of a cut text, in bytes.
 const BEGINNING: usize = 4;
 
-/// The number of escapes around each other that are read: JSON in a string of JSON, with a URL in it.
+/// The depth of nested escapes, such as JSON in a string of JSON, with a URL in it.
 const LAYERS: usize = 3;
 
-/// The number of parts of escapes that are looked through at the end of a cut text.
+/// The number of partial escapes that are read at the end of a cut text.
 const CUT_PARTS: usize = 16;
 
-/// The text in place of a secret.
 const MARK: &str = "…";
 
-/// The secrets of a program, and the function that removes them from texts.
+/// The secrets of a program, to be removed from texts.
 ///
-/// A secret is found as it is, and as JSON, URLs and forms escape it, also if these are inside of each other. It is not
-/// found in Base64 or as HTML escapes it. Secrets shorter than six bytes are ignored, because they could be ordinary words.
-///
-/// `Debug` shows no secret.
+/// A secret is found as it is, and as JSON, URLs and forms escape it, also nested, but not in Base64 or
+/// HTML. Secrets shorter than six bytes are ignored, because they could be ordinary words. `Debug` shows
+/// no secret.
 ///
 /// ```
 /// use toolkit_ai::redaction::Redactor;
@@ -61,7 +60,7 @@ struct SecretText {
     mark: Cow<'static, str>,
 }
 
-/// A part of a text that is a secret, and the text in place of it.
+/// A secret part of a text, and its mark.
 type Marked<'a> = (Range<usize>, &'a str);
 
 impl Redactor {
@@ -71,17 +70,17 @@ impl Redactor {
         Self::default()
     }
 
-    /// Adds a secret. The text in place of it is `…`.
+    /// Adds a secret, to be replaced by `…`.
     pub fn add(&mut self, secret: &str) {
         self.insert(secret, MARK.into());
     }
 
-    /// Adds a secret with a text that stands in place of it.
+    /// Adds a secret, to be replaced by `mark`.
     pub fn add_marked(&mut self, secret: &str, mark: impl Into<String>) {
         self.insert(secret, mark.into().into());
     }
 
-    /// Adds a secret as it stands in a URL, a cookie or a form, and what it means there.
+    /// Adds a secret as it stands in a URL, a cookie or a form, and decoded.
     pub fn add_encoded(&mut self, secret: &str) {
         self.add(secret);
         if let Some(decoded) = Escapes::Url.decoded(secret, None) {
@@ -115,13 +114,13 @@ impl Redactor {
         replaced(text, self.find(text, LAYERS, false))
     }
 
-    /// Returns a text without secrets that another party has cut at its end, perhaps inside of a secret.
+    /// Returns a text without secrets, also without a partial one at its cut end.
     #[must_use]
     pub fn redact_cut(&self, text: &str) -> String {
         replaced(text, self.find(text, LAYERS, true))
     }
 
-    /// Removes the secrets from all strings of a value and from the names of members. Returns whether there were any.
+    /// Removes the secrets from all strings and names of members. Returns whether there were any.
     pub fn redact_value(&self, value: &mut Value) -> bool {
         let mut is_changed = false;
         match value {
@@ -151,7 +150,6 @@ impl Redactor {
         is_found
     }
 
-    /// Returns the parts of a text that are secrets, in any order.
     fn find(&self, text: &str, layers: usize, is_cut: bool) -> Vec<Marked<'_>> {
         let mut found = Vec::new();
         if self.secrets.is_empty() {
@@ -181,8 +179,9 @@ impl Redactor {
     }
 }
 
-/// Returns whether an environment variable, a field or a parameter holds a secret, by the end of its name: `key`, `token`,
-/// `secret`, `password`, `authorization` or `credentials`.
+/// Returns whether an environment variable, a field or a parameter holds a secret.
+///
+/// The name then ends with `key`, `token`, `secret`, `password`, `authorization` or `credentials`.
 ///
 /// ```
 /// use toolkit_ai::redaction::is_secret_name;
@@ -213,12 +212,12 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Returns a text with spaces for `+`, as forms write them. The length stays the same.
+/// Returns a text of the same length with spaces for `+`, as in forms.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.contains('+') { text.replace('+', " ").into() } else { text.into() }
 }
 
-/// Returns where the beginning of a secret starts, if a cut text ends with one, perhaps before parts of escapes.
+/// Returns where a secret begins at the end of a cut text, perhaps before partial escapes.
 fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
     let mut end = text;
     for _ in 0..CUT_PARTS {
@@ -232,7 +231,6 @@ fn beginning_at_end(secret: &str, text: &str) -> Option<usize> {
     None
 }
 
-/// Returns a text with the marks in place of the parts that were found.
 fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     sort_by(&mut found, |(a, _), (b, _)| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
     let mut result = String::with_capacity(text.len());
@@ -248,9 +246,7 @@ fn replaced(text: &str, mut found: Vec<Marked<'_>>) -> String {
     result
 }
 
-/// What another program has sent. Its text is only readable without the secrets of a [`Redactor`].
-///
-/// `Debug` shows the length.
+/// What another program has sent, with secrets. `Debug` shows the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Unread {
     bytes: Vec<u8>,
@@ -264,7 +260,7 @@ impl Unread {
         Self { bytes: bytes.into(), is_cut: false }
     }
 
-    /// Wraps the beginning of what has arrived, which may end inside of a secret.
+    /// Wraps the beginning of what has arrived, perhaps with a partial secret.
     #[must_use]
     pub fn cut(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: bytes.into(), is_cut: true }
@@ -289,7 +285,7 @@ impl Unread {
         std::str::from_utf8(&self.bytes).is_ok()
     }
 
-    /// Returns the bytes as they are, with the secrets in them: for formats that are no text, such as images.
+    /// Returns the bytes with the secrets in them, for formats that are no text.
     #[must_use]
     pub fn bytes_with_secrets(&self) -> &[u8] {
         &self.bytes
@@ -302,7 +298,7 @@ impl fmt::Debug for Unread {
     }
 }
 
-/// A text of another program without the secrets of this one.
+/// A text of another program without the secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redacted(Arc<str>);
 

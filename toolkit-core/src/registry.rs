@@ -46,10 +46,10 @@ use tool_search::ToolSearch;
 
 /// A registry of a program's tools, indexed by name.
 ///
-/// Clones share the tools, but each clone can be changed independently.
+/// Clones share the tools, but each can be changed independently.
 ///
-/// Tool names are unique. Registering a second tool under the same name fails with a [`BuildError`], and the
-/// error shows where both tools are defined.
+/// Tool names are unique. A second tool of the same name is a [`BuildError`] that shows where both are
+/// defined.
 ///
 /// ```
 /// use toolkit_ai::{Tool, ToolRegistry};
@@ -66,21 +66,21 @@ pub struct ToolRegistry {
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
     call_reason: bool,
-    /// Whether a provider refuses the name of a parameter, and so gets another spelling.
+    /// Whether a provider refuses, and so respells, a parameter's name.
     respells: bool,
     search: Option<ToolSearch>,
-    /// Problems of tools that were collected from a source, such as duplicate names. `check` reports them.
+    /// Problems of collected tools, such as duplicate names, for `check`.
     problems: Vec<BuildProblem>,
     cache: RenderCache,
 }
 
-/// A registered tool, with the registry's settings for the tool.
+/// A registered tool, with the registry's settings for it.
 #[derive(Clone)]
 struct RegisteredTool {
     tool: Arc<dyn Tool>,
-    /// The reason why the tool is disabled; `None` if the tool is enabled.
+    /// The reason why the tool is disabled, if it is.
     disabled: Option<Arc<str>>,
-    /// The original tool, while `tool` overrides it. `restore` brings the original back.
+    /// The original tool, while `tool` overrides it.
     original: Option<Arc<dyn Tool>>,
 }
 
@@ -101,17 +101,17 @@ impl ToolRegistry {
         Self::default()
     }
 
-    /// Creates a registry from tools, for instance from the array built by [`tools!`](crate::tools). Other sources of tools,
-    /// such as a client, are added by [`register_all`](Self::register_all).
+    /// Creates a registry from tools, such as the array built by [`tools!`](crate::tools).
+    /// [`register_all`](Self::register_all) adds tools of other sources, such as a client.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or duplicate name.
+    /// A name is illegal or duplicate.
     pub fn from_tools<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Result<Self, BuildError> {
         let registry = Self::recording(tools);
         registry.check().map(|()| registry)
     }
 
-    /// Creates a registry from tools. Problems are found by [`check`](Self::check).
+    /// Creates a registry. [`check`](Self::check) reports its problems.
     fn recording<T: Tool + 'static>(tools: impl IntoIterator<Item = T>) -> Self {
         let mut registry = Self::new();
         for tool in tools {
@@ -123,13 +123,12 @@ impl ToolRegistry {
     /// Adds a tool.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the tool's name is illegal or already taken. The registry is then
-    /// unchanged.
+    /// The tool's name is illegal or taken. The registry is then unchanged.
     pub fn register(&mut self, tool: impl Tool + 'static) -> Result<(), BuildError> {
         self.try_insert(Arc::new(tool)).map(drop).map_err(BuildError::from)
     }
 
-    /// Inserts a tool. Fails if the name is illegal or already taken, or if the schema has a fault.
+    /// Inserts a tool. Fails if its name is illegal or taken, or its schema has a fault.
     fn try_insert(&mut self, tool: Arc<dyn Tool>) -> Result<&mut RegisteredTool, BuildProblem> {
         let name = &tool.definition().name;
         check_name(name.as_str()).map_err(|error| tool.definition().illegal_name(error))?;
@@ -149,8 +148,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Inserts a tool, replacing the tool of the same name. If that tool overrides an original, the original
-    /// is kept for `restore`.
+    /// Inserts a tool, replacing one of the same name. The original of an override is kept for `restore`.
     fn insert(&mut self, tool: Arc<dyn Tool>) -> &mut RegisteredTool {
         let definition = tool.definition();
         let disabled = self.switches.reason(definition).cloned();
@@ -166,19 +164,22 @@ impl ToolRegistry {
         entry
     }
 
-    /// Adds all tools that a source has now: those of a [`Toolset`](crate::Toolset) in an `Arc`, of a list, of a client of
-    /// an MCP server, of an OpenAPI document, of a fleet, or of another registry, which is [merged](Self::merge).
+    /// Adds all tools that a source has now.
+    ///
+    /// The source is a [`Toolset`](crate::Toolset) in an `Arc`, a list, a client of an MCP server, an
+    /// OpenAPI document, a fleet, or another registry, which is [merged](Self::merge).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
+    /// A name is illegal or taken. The registry is then unchanged.
     pub fn register_all(&mut self, tools: impl IntoRegistrySource) -> Result<(), BuildError> {
         self.merge(Arc::unwrap_or_clone(tools.into_registry_source().snapshot()))
     }
 
-    /// Adds all tools of a source under another namespace, for example to add two values of one type of toolset.
+    /// Adds all tools of a source under another namespace, for example of a second value of one toolset
+    /// type.
     ///
     /// # Errors
-    /// The errors of [`register_all`](Self::register_all). Also if `namespace` is illegal.
+    /// The errors of [`register_all`](Self::register_all), or `namespace` is illegal.
     pub fn register_all_in(
         &mut self,
         namespace: &str,
@@ -192,36 +193,34 @@ impl ToolRegistry {
 
     /// Adds the current tools of a [tool provider](ToolProvider).
     ///
-    /// The registry does not follow later changes of the provider. After a change, register the provider's
-    /// tools again, for instance with [`replace_namespace`](Self::replace_namespace).
+    /// The registry does not follow later changes. After a change, register the tools again, for instance
+    /// with [`replace_namespace`](Self::replace_namespace).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or already taken name. The registry is then unchanged.
+    /// A name is illegal or taken. The registry is then unchanged.
     pub fn register_provider(&mut self, provider: impl ToolProvider) -> Result<(), BuildError> {
         self.merge(Self::from_tools(ProvidedTool::all(provider))?)
     }
 
-    /// Sets the default time limit of each call. The limits of the tool and of the dispatcher take
-    /// precedence.
+    /// Sets the default time limit of each call. The limits of the tool and the dispatcher take precedence.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Returns the default time limit of each call; `None` if no default is set.
+    /// Returns the default time limit of each call, if set.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// Sets whether the model is asked for the reason of each call, in an extra argument `call_reason`.
+    /// Sets whether the model is asked for the reason of each call.
     ///
-    /// Every tool is published with the extra argument, unless the tool [opts
-    /// out](crate::ToolMetadata::call_reason). The argument is removed before the tool reads the arguments,
-    /// and the dispatcher stores the reason in [`ToolResult::call_reason`](crate::ToolResult::call_reason).
-    /// Models choose tools better when asked for a reason ([arXiv
-    /// 2601.18282](https://arxiv.org/abs/2601.18282)).
+    /// Every tool gets the extra argument `call_reason`, unless it [opts
+    /// out](crate::ToolMetadata::call_reason). The tool does not see it; the dispatcher stores it in
+    /// [`ToolResult::call_reason`](crate::ToolResult::call_reason). Models asked for a reason choose tools
+    /// better ([arXiv 2601.18282](https://arxiv.org/abs/2601.18282)).
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -244,8 +243,8 @@ impl ToolRegistry {
         self
     }
 
-    /// Checks that the registry can serve calls: no name collisions, no missing state, no reserved names and
-    /// no reserved parameters.
+    /// Checks that the registry can serve calls: no recorded problems, missing state, or reserved names and
+    /// parameters.
     pub(crate) fn check_complete(&self) -> Result<(), BuildError> {
         let mut problems = self.problems.clone();
         for RegisteredTool { tool, .. } in self.entries() {
@@ -256,32 +255,30 @@ impl ToolRegistry {
         BuildError::unless_empty(problems)
     }
 
-    /// Returns a problem for each tool that declares a parameter `call_reason` although the registry asks the model for
-    /// a call reason under this name.
+    /// Returns a problem for each tool with an own parameter `call_reason`, if the registry asks for a call
+    /// reason.
     fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
-        let is_taken = |definition: &&ToolDefinition| {
-            asks_for_call_reason(definition, self.call_reason) && has_call_reason_parameter(definition)
-        };
-        let taken = self.iter_definitions().filter(is_taken);
+        let asking = self.iter_definitions().filter(|tool| asks_for_call_reason(tool, self.call_reason));
+        let taken = asking.filter(|tool| has_call_reason_parameter(tool));
         taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
     }
 
-    /// Checks for problems of tools that were collected, as `+` and `+=` do, such as duplicate names. Of two tools with the same
-    /// name, the registry keeps the earlier tool.
+    /// Checks for problems of collected tools, as by `+` and `+=`. Of two tools with one name, the registry
+    /// keeps the earlier.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every recorded problem.
+    /// All recorded problems.
     pub fn check(&self) -> Result<(), BuildError> {
         BuildError::unless_empty(self.problems.clone())
     }
 
-    /// Returns the number of callable tools. Disabled tools are not counted.
+    /// Returns the number of callable tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.values().filter(|entry| entry.is_callable()).count()
     }
 
-    /// Returns `true` if the registry has no callable tools.
+    /// Returns `true` if there are no callable tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -289,12 +286,17 @@ impl ToolRegistry {
 
     /// Returns the callable tool named `name`.
     ///
-    /// `name` may also be a provider's [spelling](crate::name::WireNames) of a tool name or, with tool search
-    /// on, the name of a search tool.
+    /// `name` may also be a provider's [spelling](crate::name::WireNames) or, with tool search on, a search
+    /// tool's name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let by_spelling = || self.callable(&self.cache.original(self, name)?);
-        self.callable(name).or_else(|| self.search_tool(name)).or_else(by_spelling)
+        if let Some(tool) = self.callable(name) {
+            return Some(tool);
+        }
+        if let Some(tool) = self.search_tool(name) {
+            return Some(tool);
+        }
+        self.callable(&self.cache.original(self, name)?)
     }
 
     /// Returns the callable tool named exactly `name`.
@@ -305,21 +307,20 @@ impl ToolRegistry {
 
     /// Returns the callable tools, sorted by name.
     ///
-    /// This method skips [disabled](Self::disabled) tools. All other methods skip disabled tools as well,
-    /// unless the documentation of a method says otherwise.
+    /// It skips [disabled](Self::disabled) tools, as all methods do unless they say otherwise.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.cache.sorted(self).iter()
     }
 
-    /// Returns the definitions of the callable tools, sorted by name.
+    /// Returns the callable tools' definitions, sorted by name.
     pub fn iter_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.iter().map(Tool::definition)
     }
 
-    /// Renders the tool definitions of a request in the given format, sorted by name.
+    /// Renders the tool definitions of a request in `format`, sorted by name.
     ///
-    /// For an `ApiFormat`, the result also lists the parts of the definitions that the format cannot express.
-    /// The result is cached. After a change of the registry, only the changed tools are rendered again.
+    /// For an `ApiFormat`, the result also lists what the format cannot express. It is cached: after a
+    /// change, only the changed tools are rendered again.
     ///
     /// ```
     /// use toolkit_ai::llm::{DefinitionOptions, StrictTools};
@@ -335,8 +336,7 @@ impl ToolRegistry {
         self.cache.definitions(self, format)
     }
 
-    /// Returns the spelling of each tool name in `format`. Requests and histories written by hand need these
-    /// spellings.
+    /// Returns the spelling of each tool name in `format`, for requests and histories written by hand.
     #[must_use]
     pub fn wire_names(&self, format: &impl ToolFormat) -> WireNames {
         self.cache.names(self, format.name_rule())
@@ -347,7 +347,7 @@ impl ToolRegistry {
         self.iter_definitions().map(|definition| definition.name.as_str())
     }
 
-    /// Returns `true` if [`get`](Self::get) finds a callable tool for `name`.
+    /// Returns whether [`get`](Self::get) finds a callable tool.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()

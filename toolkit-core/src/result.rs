@@ -5,14 +5,14 @@ use crate::context::ToolActions;
 use crate::error::ToolError;
 use crate::output::ToolOutput;
 use crate::output::serde::tool_output;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::time::Duration;
 
 /// The result of one call.
 ///
-/// A result can be serialized, for example to store it. The serialized outcome is either a member `output` or
-/// a member `error`.
+/// A serialized result has either a member `output` or a member `error`.
 ///
 /// ```
 /// use toolkit_ai::{ToolError, ToolResult};
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// assert_eq!(serde_json::from_value::<ToolResult>(written)?, result);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 #[must_use]
 pub struct ToolResult {
@@ -31,35 +31,71 @@ pub struct ToolResult {
     pub call_id: CallId,
     /// The tool name, spelled as in the call.
     pub name: String,
-    /// The position of the call in its batch, counted from 0.
+    /// The position of the call in its batch, from 0.
     #[serde(default)]
     pub position: usize,
-    /// The output, or the error for the model in place of an output.
+    /// The output, or the error for the model.
     #[serde(flatten, with = "OutcomeForm")]
     pub outcome: Result<ToolOutput, ToolError>,
     /// The running time of the tool. Zero if the tool did not run.
     #[serde(default)]
     pub duration: Duration,
-    /// The model's reason for the call, if the registry [asks for it](crate::ToolRegistry::with_call_reason)
-    /// and the model gave one.
-    #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
+    /// The model's reason for the call, if the registry [asks for
+    /// it](crate::ToolRegistry::with_call_reason).
+    #[serde(default, alias = "reason")]
     pub call_reason: Option<String>,
-    /// The actions requested by the call. A failed call has none.
-    #[serde(default, skip_serializing_if = "ToolActions::is_empty")]
+    /// The actions of the call. A failed call has none.
+    #[serde(default)]
     pub actions: ToolActions,
-    /// The provider-specific fields of the call, sent back with the result.
-    #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
+    /// The provider-specific fields, sent back with the result.
+    #[serde(default)]
     pub extras: ProviderExtras,
 }
 
-/// The serialized form of an outcome.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(remote = "Result<ToolOutput, ToolError>")]
 enum OutcomeForm {
     #[serde(rename = "output", with = "tool_output")]
     Ok(ToolOutput),
     #[serde(rename = "error")]
     Err(ToolError),
+}
+
+/// Written by hand: the outcome is one of two members, and a flattened enum is slower.
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { call_id, name, position, outcome, duration, call_reason, actions, extras } = self;
+        let optional = [call_reason.is_some(), !actions.is_empty(), !extras.is_empty()];
+        let [has_reason, has_actions, has_extras] = optional;
+        let len = 5 + optional.into_iter().filter(|is_there| *is_there).count();
+        let mut result = serializer.serialize_struct("ToolResult", len)?;
+        result.serialize_field("call_id", call_id)?;
+        result.serialize_field("name", name)?;
+        result.serialize_field("position", position)?;
+        match outcome {
+            Ok(output) => result.serialize_field("output", &ResultOutput(output))?,
+            Err(error) => result.serialize_field("error", error)?,
+        }
+        result.serialize_field("duration", duration)?;
+        if has_reason {
+            result.serialize_field("call_reason", call_reason)?;
+        }
+        if has_actions {
+            result.serialize_field("actions", actions)?;
+        }
+        if has_extras {
+            result.serialize_field("extras", extras)?;
+        }
+        result.end()
+    }
+}
+
+struct ResultOutput<'a>(&'a ToolOutput);
+
+impl Serialize for ResultOutput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        tool_output::serialize(self.0, serializer)
+    }
 }
 
 impl ToolResult {
@@ -78,12 +114,12 @@ impl ToolResult {
         }
     }
 
-    /// Creates the result of a call answered by the program without a dispatcher.
+    /// Creates the result of a call that the program answers.
     pub fn of(call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self { extras: call.extras.clone(), ..Self::new(call.id.clone(), call.name.clone(), outcome) }
     }
 
-    /// Merges the actions of all results, in the order of the results. Later actions take precedence.
+    /// Merges the actions of all results; later actions take precedence.
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();
@@ -91,7 +127,7 @@ impl ToolResult {
         merged
     }
 
-    /// Returns the text for the model: the text of the output, or the message of the error.
+    /// Returns the text for the model: the output, or the message of the error.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match &self.outcome {
@@ -120,7 +156,7 @@ impl ToolResult {
 }
 
 setters! { ToolResult:
-    /// Sets the position of the call in its batch, counted from 0.
+    /// Sets the position of the call in its batch.
     with_position(position: usize) = position;
     /// Sets the provider-specific fields, sent back with the result.
     with_extras(extras: ProviderExtras) = extras;

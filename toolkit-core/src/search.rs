@@ -1,7 +1,7 @@
-//! Tool search: ranking of tools for a query, and the two tools for finding and calling deferred tools.
+//! Tool search: ranking of tools for a query, and the two search tools.
 //!
-//! A deferred tool is left out of requests, and the model finds the tool with a search. The registry builds
-//! the index and publishes the search tools. This module does not depend on the registry.
+//! Deferred tools are left out of requests, and the model searches for them. The registry builds the index
+//! and publishes the search tools; this module does not depend on it.
 
 mod catalog;
 mod deferred;

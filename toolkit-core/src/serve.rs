@@ -10,17 +10,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The largest maximum of calls at the same time, which every semaphore and a `u32` can count.
+/// The largest maximum of calls, which every semaphore and a `u32` can count.
 const MOST_CALLS: usize = 1 << 28;
 
-/// A function that adds state to the run of a call.
 type CallState<C> = dyn Fn(&C, RunContext) -> Result<RunContext, ToolError> + Send + Sync;
 
 /// Held while a call runs.
 pub type CallPermit = OwnedSemaphorePermit;
 
-/// The calls of a server's clients: their permits, their numbers, and the state that is computed from their caller, of
-/// the type `C`. Clones share permits and numbers.
+/// The calls of a server's clients: permits, numbers, and the state computed from the caller `C`.
+///
+/// Clones share permits and numbers.
 #[derive(Clone)]
 pub struct ServedCalls<C> {
     permits: Arc<Semaphore>,
@@ -29,7 +29,7 @@ pub struct ServedCalls<C> {
     state: Vec<Arc<CallState<C>>>,
 }
 
-/// Up to 1,000 calls at the same time.
+/// Up to 1,000 calls at once.
 impl<C: Clone + Send + Sync + 'static> Default for ServedCalls<C> {
     fn default() -> Self {
         Self::new(1_000)
@@ -37,20 +37,20 @@ impl<C: Clone + Send + Sync + 'static> Default for ServedCalls<C> {
 }
 
 impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
-    /// Admits up to `max` calls at the same time. Zero counts as one.
+    /// Admits up to `max` calls at once. Zero counts as one.
     #[must_use]
     pub fn new(max: usize) -> Self {
         let max = max.clamp(1, MOST_CALLS);
         Self { permits: Arc::new(Semaphore::new(max)), max, numbers: Arc::default(), state: Vec::new() }
     }
 
-    /// Sets the maximum number of calls at the same time, for this value and its later clones.
+    /// Sets the maximum of calls at once, for this value and later clones.
     pub fn set_max(&mut self, max: usize) {
         self.max = max.clamp(1, MOST_CALLS);
         self.permits = Arc::new(Semaphore::new(self.max));
     }
 
-    /// Returns the maximum number of calls at the same time.
+    /// Returns the maximum of calls at once.
     #[must_use]
     pub fn max(&self) -> usize {
         self.max
@@ -64,7 +64,7 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
         self.state.push(Arc::new(move |caller, run| Ok(run.with_state(state(caller)?))));
     }
 
-    /// Returns a number that no other call of the server has.
+    /// Returns a number that no other call has.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
@@ -75,8 +75,10 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
     /// # Errors
     /// All permits are taken.
     pub fn admit(&self) -> Result<CallPermit, ToolError> {
-        let busy = |_| ToolError::new(ErrorKind::RateLimited, "the server is busy; try again later");
-        self.permits.clone().try_acquire_owned().map_err(busy)
+        match self.permits.clone().try_acquire_owned() {
+            Ok(permit) => Ok(permit),
+            Err(_) => Err(ToolError::new(ErrorKind::RateLimited, "the server is busy; try again later")),
+        }
     }
 
     /// Returns whether all permits are taken.
@@ -85,27 +87,29 @@ impl<C: Clone + Send + Sync + 'static> ServedCalls<C> {
         self.permits.available_permits() == 0
     }
 
-    /// Waits until all calls have ended. No call is admitted while this waits, and until the returned value is dropped.
+    /// Waits until all calls have ended, and admits no call until the returned value is dropped.
     pub async fn all_ended(&self) -> Option<CallPermit> {
         let all = u32::try_from(self.max).unwrap_or(u32::MAX);
         self.permits.clone().acquire_many_owned(all).await.ok()
     }
 
-    /// Returns the run context of a call: `run` with the caller as state, and the state computed from it.
+    /// Returns `run` with the caller as state, and with the state computed from it.
     ///
     /// # Errors
-    /// The error of the function that computes the state. A panic of this function is an error, too.
+    /// The error or the panic of the function that computes the state.
     pub fn run_context(&self, run: RunContext, caller: &C) -> Result<RunContext, ToolError> {
-        let computed = guarded(|| {
-            let mut run = run.with_state(caller.clone());
-            for add in &self.state {
-                run = add(caller, run)?;
-            }
-            Ok(run)
-        });
-        computed.unwrap_or_else(|_| {
-            Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool"))
-        })
+        match guarded(|| self.with_states_of(caller, run)) {
+            Ok(computed) => computed,
+            Err(_) => Err(ToolError::new(ErrorKind::Panicked, "the server cannot tell who calls the tool")),
+        }
+    }
+
+    fn with_states_of(&self, caller: &C, run: RunContext) -> Result<RunContext, ToolError> {
+        let mut run = run.with_state(caller.clone());
+        for add in &self.state {
+            run = add(caller, run)?;
+        }
+        Ok(run)
     }
 }
 
@@ -115,11 +119,13 @@ impl<C> fmt::Debug for ServedCalls<C> {
     }
 }
 
-/// Creates the dispatcher of a server. Tools of a fixed registry may take the caller, of the type `C`, as state. A live
-/// registry must declare this state itself.
+/// Creates the dispatcher of a server.
+///
+/// Tools of a fixed registry may take the caller `C` as state. A live registry must declare this state
+/// itself.
 ///
 /// # Errors
-/// The registry is not complete. See [`Dispatcher::new`].
+/// Those of [`Dispatcher::new`].
 pub fn dispatcher_for<C: Send + Sync + 'static>(
     registry: impl IntoRegistrySource,
 ) -> Result<Dispatcher, BuildError> {

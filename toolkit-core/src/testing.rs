@@ -1,8 +1,8 @@
 //! Snapshot tests for a program's tool definitions.
 //!
-//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test compares the
-//! current definitions with a recorded snapshot, so every change is visible in code review.
-//! `toolkit_ai::testing` keeps the record in a file.
+//! Prompts are tuned to tool definitions, and callers rely on parameters and results. A test against a
+//! recorded snapshot makes every change visible in code review. `toolkit_ai::testing` keeps the record in
+//! a file.
 
 use crate::definition::ToolDefinition;
 use crate::registry::ToolRegistry;
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The recorded parts of one tool definition.
 #[derive(Serialize, Deserialize)]
 struct Record {
     name: String,
@@ -33,14 +32,14 @@ impl From<&ToolDefinition> for Record {
     }
 }
 
-/// Returns a record of all tools, including disabled tools, as indented JSON sorted by tool name.
+/// Returns a record of all tools as indented JSON, sorted by name and with disabled tools.
 #[must_use]
 pub fn record(registry: &ToolRegistry) -> String {
     let records: Value = records(registry).values().map(|record| json!(record)).collect();
     format!("{records:#}\n")
 }
 
-/// Compares the registry with an earlier [record](record()) and returns the changes.
+/// Returns the changes of a registry since an earlier [record](record()).
 ///
 /// ```
 /// use toolkit_ai::{testing, ToolRegistry};
@@ -56,7 +55,7 @@ pub fn record(registry: &ToolRegistry) -> String {
 /// ```
 ///
 /// # Errors
-/// Returns an error if `recorded` is not the JSON text of a record.
+/// `recorded` is not the JSON text of a record.
 pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, serde_json::Error> {
     let recorded: Vec<Record> = serde_json::from_str(recorded)?;
     let mut now = records(registry);
@@ -87,7 +86,7 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     if !diff.is_empty() {
         changes.push(ToolChangeKind::Parameters { diff });
     }
-    // A tool without an output schema may return any value.
+    // Without an output schema, a tool may return any value.
     let [old, new] = [earlier.returns, now.returns].map(|schema| schema.unwrap_or(Value::Bool(true)));
     let diff = SchemaDiff::of_results(&old, &new);
     if !diff.is_empty() {
@@ -96,15 +95,15 @@ fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {
     changes
 }
 
-/// The changes of all tools since a record was made. `Display` writes the changes as a list.
+/// The changes of all tools since a record. `Display` writes them as a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolChanges(Vec<ToolChange>);
 
-/// One change of one tool since a record was made.
+/// One change of one tool since a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The name of the changed tool.
+    /// The name of the tool.
     pub tool: String,
     /// The kind of change.
     pub kind: ToolChangeKind,
@@ -129,13 +128,13 @@ pub enum ToolChangeKind {
     /// The parameters changed.
     #[non_exhaustive]
     Parameters {
-        /// The differences between the recorded and the current schema.
+        /// The difference of the schemas.
         diff: SchemaDiff,
     },
     /// The output schema changed.
     #[non_exhaustive]
     Returns {
-        /// The differences between the recorded and the current schema.
+        /// The difference of the schemas.
         diff: SchemaDiff,
     },
 }
@@ -153,7 +152,7 @@ impl ToolChanges {
         self.0.is_empty()
     }
 
-    /// Returns the compatibility of the least compatible change.
+    /// Returns the least compatibility of all changes.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.0.iter().map(ToolChange::compatibility).max().unwrap_or_default()
@@ -161,7 +160,7 @@ impl ToolChanges {
 }
 
 impl ToolChange {
-    /// Returns whether code written for the recorded tool still works with the changed tool.
+    /// Returns whether code for the recorded tool still works.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         match &self.kind {

@@ -1,8 +1,8 @@
-//! Spans and measurements of operations, for all crates. Without the feature `tracing`, everything here does nothing and
-//! has no size.
+//! Spans and measurements of operations, for all crates. Without the feature `tracing`, they do nothing
+//! and have no size.
 //!
-//! An operation writes its [`span!`](crate::__span) and its [`measure!`](crate::__measure) with OpenTelemetry's names
-//! beside each other. The macros stand here, so that no other crate asks for the feature.
+//! An operation writes its [`span!`](crate::__span) and its [`measure!`](crate::__measure) with
+//! OpenTelemetry's names. The macros are here, so that no other crate asks for the feature.
 
 #[cfg(not(feature = "tracing"))]
 mod off;
@@ -26,7 +26,7 @@ pub struct OpenSpan(#[cfg(feature = "tracing")] pub tracing::Span);
 pub struct Timer(#[cfg(feature = "tracing")] std::time::Instant);
 
 impl OpenSpan {
-    /// Records that the operation has failed. `error` is the kind of the error.
+    /// Records that the operation has failed with an error of the kind `error`.
     #[inline]
     pub fn fail(&self, error: &str) {
         self.record("error.type", error);
@@ -34,7 +34,7 @@ impl OpenSpan {
     }
 }
 
-/// Returns the text, or `None` if it is empty. A span leaves out an attribute that is `None`.
+/// Returns the text, or `None` if it is empty, for attributes to be left out.
 #[inline]
 #[must_use]
 pub fn present(text: &str) -> Option<&str> {

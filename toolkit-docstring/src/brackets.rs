@@ -1,6 +1,5 @@
 //! Brackets that stay open at the end of a line.
 
-/// The brackets that are open in a text that is read line by line.
 #[derive(Debug, Default)]
 pub(crate) struct Brackets {
     depth: usize,
@@ -28,7 +27,7 @@ impl Brackets {
     }
 }
 
-/// Appends the next line of a type to `text`. A space separates both, but not at the inner side of a bracket.
+/// Appends a line of a type to `text`, with a space unless it is at the inner side of a bracket.
 pub(crate) fn push_type_line(text: &mut String, line: &str) {
     if !text.ends_with(['(', '[', '{', '（', '<']) && !line.starts_with([')', ']', '}', '）', '>', ',']) {
         text.push(' ');

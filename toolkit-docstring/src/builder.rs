@@ -6,8 +6,8 @@ use crate::type_spec::TypeSpec;
 
 /// Collects the parts of a doc comment into a [`Docstring`].
 ///
-/// If a parameter is documented twice, its first type, its first default and its last description are used, and the
-/// repetition is reported as a problem.
+/// If a parameter is documented twice, its first type, its first default and its last description are
+/// used, and the repetition is a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     docs: Docstring,
@@ -15,7 +15,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Adds the documentation of a parameter. `line` is the number of its first line.
+    /// Adds a parameter, whose documentation begins at `line`.
     pub(crate) fn param(&mut self, name: &str, spec: &TypeSpec, description: &str, line: usize) {
         let found = param_doc(name, spec, description, line);
         match self.docs.params.iter_mut().find(|param| param.name == name) {
@@ -30,12 +30,12 @@ impl Builder {
         }
     }
 
-    /// Adds the type of a parameter that is documented separately from its description, as in `:type x: int`.
+    /// Adds a type given apart from its description, as in `:type x: int`.
     pub(crate) fn param_type(&mut self, name: &str, spec: &TypeSpec, line: usize) {
         self.types.push(param_doc(name, spec, "", line));
     }
 
-    /// Adds documentation of the return value. Repeated descriptions are joined.
+    /// Adds documentation of the return value to an earlier one.
     pub(crate) fn returns(&mut self, ty: Option<String>, description: &str, line: usize) {
         let returns = self.docs.returns.get_or_insert_with(|| ReturnsDoc { line, ..ReturnsDoc::default() });
         returns.ty = returns.ty.take().or(ty);
@@ -45,17 +45,15 @@ impl Builder {
         returns.description.push_str(description);
     }
 
-    /// Adds the documentation of an error.
     pub(crate) fn raises(&mut self, ty: Option<String>, description: String, line: usize) {
         self.docs.raises.push(RaisesDoc { ty, description, line });
     }
 
-    /// Adds a likely mistake in the doc comment, found at `line`.
     pub(crate) fn problem(&mut self, line: usize, message: String) {
         self.docs.problems.push(Problem { line, message });
     }
 
-    /// Completes the [`Docstring`] with the summary and the description, which the parser collects separately.
+    /// Adds the summary and the description.
     pub(crate) fn finish(self, summary: String, description: String) -> Docstring {
         let mut docs = self.docs;
         for typed in self.types {

@@ -6,7 +6,7 @@
 ///
 /// - The last row is empty, because it contained the `*/`.
 /// - Every row between the first and the last has a star in the same column.
-/// - These rows are not a list of bullets below an opening line.
+/// - These rows are no list of bullets below an opening line.
 pub(crate) fn strip(rows: &mut [String]) {
     let [first, decorated @ .., last] = rows else {
         return;
@@ -21,28 +21,24 @@ pub(crate) fn strip(rows: &mut [String]) {
     }
 }
 
-/// Returns the number of whitespace characters at the start of `row`.
 pub(crate) fn indent_of(row: &str) -> usize {
     row.chars().take_while(|c| c.is_whitespace()).count()
 }
 
 fn is_column(rows: &[String]) -> bool {
-    rows.first().is_some_and(|first| {
-        let column = indent_of(first);
-        rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
-    })
+    let Some(first) = rows.first() else { return false };
+    let column = indent_of(first);
+    rows.iter().all(|row| indent_of(row) == column && after_star(row).is_some())
 }
 
 fn after_star(row: &str) -> Option<&str> {
-    row.trim_start()
-        .strip_prefix('*')
-        .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-        .map(str::trim)
+    let rest = row.trim_start().strip_prefix('*')?;
+    if rest.is_empty() || rest.starts_with(char::is_whitespace) { Some(rest.trim()) } else { None }
 }
 
 fn cannot_be_bullet(row: &str) -> bool {
-    after_star(row)
-        .is_some_and(|text| text.is_empty() || text.starts_with(['#', ':', '@']) || text.starts_with("* "))
+    let Some(text) = after_star(row) else { return false };
+    text.is_empty() || text.starts_with(['#', ':', '@']) || text.starts_with("* ")
 }
 
 #[cfg(test)]

@@ -4,36 +4,41 @@ use crate::prose::{outside_brackets, unwrap_mark};
 
 const WORD: &str = "default";
 
-/// Returns the first default value stated anywhere in a description.
 pub(crate) fn find(description: &str) -> Option<String> {
-    description
-        .to_ascii_lowercase()
-        .match_indices(WORD)
-        .filter_map(|(place, _)| description.split_at_checked(place))
-        .filter(|(before, _)| !before.ends_with(is_word_char))
-        .find_map(|(before, clause)| {
-            let in_brackets = before.trim_end().ends_with(['(', '[', '（']);
-            let announced = after_announcement(clause);
-            value(announced.or_else(|| after_word(clause).filter(|_| in_brackets))?)
-        })
+    let lowercase = description.to_ascii_lowercase();
+    for (place, _) in lowercase.match_indices(WORD) {
+        let Some((before, clause)) = description.split_at_checked(place) else { continue };
+        if before.ends_with(is_word_char) {
+            continue;
+        }
+        let in_brackets = before.trim_end().ends_with(['(', '[', '（']);
+        let stated = match after_announcement(clause) {
+            None if in_brackets => after_word(clause),
+            announced => announced,
+        };
+        if let Some(value) = stated.and_then(value) {
+            return Some(value);
+        }
+    }
+    None
 }
 
-/// Parses a text that states only a default value, such as `default 10`. Returns the value.
+/// Returns the value of a text that states only a default value, such as `default 10`.
 pub(crate) fn parse(text: &str) -> Option<String> {
     value(after_announcement(text).or_else(|| after_word(text))?)
 }
 
 fn after_announcement(clause: &str) -> Option<&str> {
-    let rest = strip_word(clause)?;
-    let rest = rest.strip_prefix(['s', 'S']).unwrap_or(rest);
-    let in_words = rest
-        .trim_start()
-        .split_at_checked(3)
-        .filter(|(to, _)| to.eq_ignore_ascii_case("to ") && rest.starts_with(' '))
-        .map(|(_, value)| value);
-    in_words.or_else(|| {
-        rest.trim_start().strip_prefix([':', '=', '：']).filter(|value| !value.starts_with([':', '=']))
-    })
+    let word_end = strip_word(clause)?;
+    let rest = word_end.strip_prefix(['s', 'S']).unwrap_or(word_end);
+    let text = rest.trim_start();
+    if let Some((to, value)) = text.split_at_checked(3)
+        && to.eq_ignore_ascii_case("to ")
+        && rest.starts_with(' ')
+    {
+        return Some(value);
+    }
+    text.strip_prefix([':', '=', '：']).filter(|value| !value.starts_with([':', '=']))
 }
 
 fn after_word(clause: &str) -> Option<&str> {
@@ -42,7 +47,7 @@ fn after_word(clause: &str) -> Option<&str> {
 
 fn strip_word(clause: &str) -> Option<&str> {
     let (word, rest) = clause.split_at_checked(WORD.len())?;
-    word.eq_ignore_ascii_case(WORD).then_some(rest)
+    if word.eq_ignore_ascii_case(WORD) { Some(rest) } else { None }
 }
 
 fn is_word_char(c: char) -> bool {
@@ -51,10 +56,9 @@ fn is_word_char(c: char) -> bool {
 
 fn value(text: &str) -> Option<String> {
     let text = text.trim_start();
-    let value = quoted(text).unwrap_or_else(|| sentence(text));
-    let value = value.trim().trim_end_matches('.');
-    let value = unwrap_mark(value, '`').unwrap_or(value).trim();
-    (!value.is_empty()).then(|| value.to_owned())
+    let stated = quoted(text).unwrap_or_else(|| sentence(text)).trim().trim_end_matches('.');
+    let value = unwrap_mark(stated, '`').unwrap_or(stated).trim();
+    if value.is_empty() { None } else { Some(value.to_owned()) }
 }
 
 fn quoted(text: &str) -> Option<&str> {
@@ -66,21 +70,20 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 fn sentence(text: &str) -> &str {
-    let end = outside_brackets(text)
-        .find(|(place, c)| {
-            let after = text.get(place + c.len_utf8()..).unwrap_or_default();
-            let stops = after.is_empty() || after.starts_with(char::is_whitespace);
-            match c {
-                ';' | '。' | '；' | '，' | '\n' => true,
-                '.' | ',' => stops,
-                ')' | ']' | '）' => {
-                    !text.get(..*place).is_some_and(|before| before.contains(['(', '[', '（']))
-                }
-                _ => false,
-            }
-        })
-        .map_or(text.len(), |(place, _)| place);
-    text.get(..end).unwrap_or(text)
+    for (place, c) in outside_brackets(text) {
+        let before = text.get(..place).unwrap_or(text);
+        let after = text.get(place + c.len_utf8()..).unwrap_or_default();
+        let is_end = match c {
+            ';' | '。' | '；' | '，' | '\n' => true,
+            '.' | ',' => after.is_empty() || after.starts_with(char::is_whitespace),
+            ')' | ']' | '）' => !before.contains(['(', '[', '（']),
+            _ => false,
+        };
+        if is_end {
+            return before;
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::fence::Fence;
 use crate::lines::Line;
 use crate::title::{Style, Title};
 
-/// Collects the lines of a doc comment that belong to its description.
 #[derive(Debug, Default)]
 pub(crate) struct Description<'a> {
     lines: Vec<Option<&'a Line>>,
@@ -12,7 +11,7 @@ pub(crate) struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// Adds a line to the description. At a removed section, only one blank line is kept.
+    /// Adds a line, with one blank line for a removed section.
     pub(crate) fn keep(&mut self, line: &'a Line) {
         let after_text = matches!(self.lines.last(), Some(Some(_)));
         if line.is_blank() && line.fence == Fence::Outside {
@@ -28,27 +27,33 @@ impl<'a> Description<'a> {
         self.lines.push(Some(line));
     }
 
-    /// Marks the position of a removed section. One blank line will replace the section.
+    /// Marks a removed section.
     pub(crate) fn cut(&mut self) {
         self.is_cut = true;
     }
 
     /// Returns the first paragraph as one line.
     pub(crate) fn summary(&self) -> String {
-        let from_text = self.lines.iter().skip_while(|line| line.is_none());
-        let mut paragraph = from_text.map_while(|line| line.filter(|line| !line.is_blank()));
-        let Some(first) = paragraph.next() else { return String::new() };
-        let mut summary = first.text.clone();
-        if !is_heading(first) {
-            for line in paragraph.take_while(|line| line.fence != Fence::Open && !is_heading(line)) {
+        let mut summary = String::new();
+        for line in self.lines.iter().skip_while(|line| line.is_none()) {
+            let Some(line) = line else { break };
+            let is_first = summary.is_empty();
+            let is_heading = is_heading(line);
+            if line.is_blank() || !is_first && (line.fence == Fence::Open || is_heading) {
+                break;
+            }
+            if !is_first {
                 summary.push(' ');
-                summary.push_str(&line.text);
+            }
+            summary.push_str(&line.text);
+            if is_heading {
+                break;
             }
         }
         summary
     }
 
-    /// Returns the text of all lines, without leading and trailing blank lines.
+    /// Returns all lines, without leading and trailing blank lines.
     pub(crate) fn text(&self) -> String {
         let lines: Vec<String> =
             self.lines.iter().map(|line| line.map(Line::indented).unwrap_or_default()).collect();
@@ -65,9 +70,7 @@ mod tests {
     use super::Description;
     use crate::lines;
 
-    /// Checks the summary and the text of a description.
-    ///
-    /// Each line `cut` stands for a removed section, and all other lines are kept.
+    /// Checks the summary and the text of a description, where a line `cut` is a removed section.
     fn check(text: &str, summary: &str, expected: &str) {
         let lines = lines::parse(text);
         let mut description = Description::default();

@@ -1,26 +1,25 @@
 //! Detection of fenced code blocks, which the parser copies unchanged.
 
-/// Whether a line opens a fenced code block, is inside one, or is ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fence {
-    /// Ordinary text outside of fenced code blocks.
+    /// Ordinary text.
     Outside,
-    /// The opening line of a fenced code block.
+    /// The opening line of a block.
     Open,
-    /// The code or the closing line of a fenced code block.
+    /// The code or the closing line of a block.
     Inside,
 }
 
-/// Returns for each line whether it belongs to a fenced code block. The lines must be trimmed.
-///
-/// A code block without a closing line counts as ordinary text.
+/// Classifies trimmed lines. A code block without a closing line counts as ordinary text.
 pub(crate) fn classify<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut ahead = lines;
     while let Some(line) = ahead.next() {
-        let close =
-            Marker::opening(line).and_then(|marker| ahead.clone().position(|line| marker.closes(line)));
-        match close {
+        let Some(marker) = Marker::opening(line) else {
+            fences.push(Fence::Outside);
+            continue;
+        };
+        match ahead.clone().position(|line| marker.closes(line)) {
             None => fences.push(Fence::Outside),
             Some(place) => {
                 fences.push(Fence::Open);
@@ -44,7 +43,7 @@ impl Marker {
         let info = text.trim_start_matches(symbol);
         let length = text.len() - info.len();
         let inline_code = symbol == '`' && info.contains('`');
-        (length >= 3 && !inline_code).then_some(Self { symbol, length })
+        if length >= 3 && !inline_code { Some(Self { symbol, length }) } else { None }
     }
 
     fn closes(self, text: &str) -> bool {

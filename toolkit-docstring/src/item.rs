@@ -4,24 +4,23 @@ use crate::name::Name;
 use crate::prose::{strip_colon, strip_parenthesis};
 use crate::type_spec::TypeSpec;
 
-/// The first line of an entry in a parameter list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item<'a> {
     /// The names before the colon, usually one.
     pub(crate) names: Vec<&'a str>,
-    /// The type and its modifiers, taken from parentheses after the names or from `` `name: type` ``.
+    /// From parentheses after the names or from `` `name: type` ``.
     pub(crate) spec: TypeSpec,
-    /// The text that follows the colon or dash.
+    /// The text after the colon or dash.
     pub(crate) text: &'a str,
-    /// `true` if the line begins with a bullet.
     pub(crate) bulleted: bool,
     /// The number of lines up to the end of the type.
     pub(crate) height: usize,
 }
 
 impl<'a> Item<'a> {
-    /// Parses the first line of an entry: `name: text`, `name (type): text` or `name - text`, with or without
-    /// a bullet. After a bullet, a name alone is an entry, too.
+    /// Parses `name: text`, `name (type): text` or `name - text`, with or without a bullet.
+    ///
+    /// After a bullet, a name alone is an entry, too.
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let unbulleted = strip_bullet(line);
         let bulleted = unbulleted.is_some();
@@ -30,18 +29,21 @@ impl<'a> Item<'a> {
             Some((inner, rest)) => (TypeSpec::parse(inner), rest),
             None => (last.ty.map(TypeSpec::parse).unwrap_or_default(), last.rest),
         };
-        let unseparated = || (bulleted && (last.marked || rest.is_empty())).then_some(rest);
-        let text = strip_separator(rest, last.open).or_else(unseparated)?;
+        let text = match strip_separator(rest, last.open) {
+            Some(text) => text,
+            None if bulleted && (last.marked || rest.is_empty()) => rest,
+            None => return None,
+        };
         Some(Self { names, spec, text: text.trim(), bulleted, height: 1 })
     }
 
-    /// Returns `true` if a name begins with an uppercase letter. The line may then be a sentence instead of an entry.
+    /// Returns whether a name begins with an uppercase letter, so the line may be a sentence.
     pub(crate) fn is_capitalised(&self) -> bool {
         self.names.iter().any(|name| name.starts_with(char::is_uppercase))
     }
 }
 
-/// Removes a list marker (`*`, `-`, `+`, `•`, `1.` or `1)`) from a line. Returns `None` if there is none.
+/// Removes a list marker: `*`, `-`, `+`, `•`, `1.` or `1)`.
 fn strip_bullet(line: &str) -> Option<&str> {
     let without_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if without_digits.len() < line.len() {
@@ -64,7 +66,7 @@ fn strip_separator<'a>(rest: &'a str, open_marks: &str) -> Option<&'a str> {
     let dashes = trimmed.len() - text.len();
     let spaced =
         rest.starts_with(char::is_whitespace) && (text.is_empty() || text.starts_with(char::is_whitespace));
-    ((1..=3).contains(&dashes) && spaced).then_some(text)
+    if (1..=3).contains(&dashes) && spaced { Some(text) } else { None }
 }
 
 #[cfg(test)]

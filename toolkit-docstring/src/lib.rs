@@ -29,8 +29,8 @@ pub use model::{Docstring, ParamDoc, Problem, RaisesDoc, ReturnsDoc};
 /// Parses a doc comment into its prose and the documentation of parameters, result and errors.
 ///
 /// Accepts the text of `///` lines, of a `/** */` block with leading stars, or of a Python docstring.
-/// Parsing never fails: text in no known style stays in the description, and likely mistakes are listed in
-/// [`Docstring::problems`].
+/// Parsing never fails: text in no known style stays in the description, and [`Docstring::problems`] lists
+/// likely mistakes.
 ///
 /// # Examples
 ///

@@ -3,33 +3,27 @@
 use crate::brackets::{Brackets, push_type_line};
 use crate::decoration::{self, indent_of};
 use crate::fence::{self, Fence};
-use std::mem;
 
 const TAB: usize = 8;
 
-/// A line of a doc comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The zero-based number of the line in the doc comment.
+    /// The zero-based number.
     pub(crate) number: usize,
-    /// The number of leading spaces, without the common indentation of the doc comment.
+    /// The number of leading spaces beyond the common indentation.
     pub(crate) indent: usize,
-    /// The text without surrounding whitespace.
     pub(crate) text: String,
-    /// `true` for the first line, and if the line directly above is blank.
+    /// Whether the line is the first, or the line directly above is blank.
     pub(crate) after_blank: bool,
-    /// Whether the line belongs to a fenced code block.
     pub(crate) fence: Fence,
-    /// The text with that of the next lines, up to the line that closes the brackets open at the end of this line.
-    /// `None` if there is no such line in the paragraph.
+    /// The paragraph's text from this line to the one that closes its open brackets.
     pub(crate) joined: Option<Joined>,
 }
 
-/// The text of several lines, which is read as one line if a type in it goes over these lines.
+/// The text of several lines, read as one line if a type goes over them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Joined {
     pub(crate) text: String,
-    /// The number of lines.
     pub(crate) height: usize,
 }
 
@@ -38,42 +32,47 @@ impl Line {
         self.text.is_empty()
     }
 
-    /// Reads the line alone, or joined with the next ones if `is_better` returns `true` for both readings. Also returns
-    /// the number of lines that were read.
+    /// Reads the line alone, or joined with the next ones if `is_better` returns `true` for both readings.
+    ///
+    /// Also returns the number of lines that were read.
     pub(crate) fn read<'a, T>(
         &'a self,
         read: impl Fn(&'a str) -> T,
         is_better: impl Fn(&T, &T) -> bool,
     ) -> (T, usize) {
         let alone = read(&self.text);
-        let joined = self.joined.as_ref().map(|joined| (read(&joined.text), joined.height));
-        joined.filter(|(joined, _)| is_better(&alone, joined)).unwrap_or((alone, 1))
+        if let Some(Joined { text, height }) = &self.joined {
+            let joined = read(text);
+            if is_better(&alone, &joined) {
+                return (joined, *height);
+            }
+        }
+        (alone, 1)
     }
 
-    /// Returns the text of the line with its indentation, as it appears in the description.
+    /// Returns the text with its indentation, as in the description.
     pub(crate) fn indented(&self) -> String {
         format!("{:width$}{}", "", self.text, width = self.indent)
     }
 }
 
-/// Splits a doc comment into lines. Tabs become spaces, and the stars of a block comment and the common indentation are
-/// removed.
+/// Splits a doc comment into lines, without tabs, the stars of a block comment and the common indentation.
 ///
-/// The first line does not affect the common indentation, because it usually begins right after the opening quotes.
+/// The first line does not affect the common indentation, because it usually begins right after the
+/// opening quotes.
 pub(crate) fn parse(text: &str) -> Vec<Line> {
     let mut rows: Vec<String> = text.split('\n').map(expand_tabs).collect();
     decoration::strip(&mut rows);
     let indented = rows.iter().skip(1).filter(|row| !row.trim().is_empty());
     let margin = indented.map(|row| indent_of(row)).min().unwrap_or(0);
-    let texts = rows.iter().map(|row| row.trim());
-    let mut after_blank = true;
-    let line = |(number, (row, fence)): (usize, (&String, Fence))| {
+    let fences = fence::classify(rows.iter().map(|row| row.trim()));
+    let mut lines: Vec<Line> = Vec::with_capacity(rows.len());
+    for (number, (row, fence)) in rows.iter().zip(fences).enumerate() {
         let text = row.trim().to_owned();
         let indent = if number == 0 || text.is_empty() { 0 } else { indent_of(row).saturating_sub(margin) };
-        let after_blank = mem::replace(&mut after_blank, text.is_empty());
-        Line { number, indent, text, after_blank, fence, joined: None }
-    };
-    let mut lines: Vec<Line> = rows.iter().zip(fence::classify(texts)).enumerate().map(line).collect();
+        let after_blank = lines.last().is_none_or(Line::is_blank);
+        lines.push(Line { number, indent, text, after_blank, fence, joined: None });
+    }
     for number in 0..lines.len() {
         let joined = lines.get(number..).and_then(join);
         if let Some(line) = lines.get_mut(number) {
@@ -83,26 +82,33 @@ pub(crate) fn parse(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Joins the first line with the next ones, up to the line that closes its brackets.
+/// Joins the first line with the next ones, up to the one that closes its brackets.
 fn join(lines: &[Line]) -> Option<Joined> {
-    let mut brackets = Brackets::default();
-    let is_text = |line: &&Line| !line.is_blank() && line.fence == Fence::Outside;
-    let open = lines.iter().take_while(is_text).take_while(|line| {
-        brackets.push(&line.text);
-        brackets.is_open()
-    });
-    let height = open.count() + 1;
-    let [first, rest @ ..] =
-        lines.get(..height).filter(|lines| lines.len() > 1 && lines.iter().all(|line| is_text(&line)))?
-    else {
-        return None;
-    };
+    let height = joined_height(lines)?;
+    let [first, rest @ ..] = lines.get(..height)? else { return None };
     let mut text = first.text.clone();
-    rest.iter().for_each(|line| push_type_line(&mut text, &line.text));
+    for line in rest {
+        push_type_line(&mut text, &line.text);
+    }
     Some(Joined { text, height })
 }
 
-/// Replaces each tab with spaces up to the next tab stop. There is a tab stop after every [`TAB`] columns.
+/// Returns the number of lines that [`join`] joins, if any.
+fn joined_height(lines: &[Line]) -> Option<usize> {
+    let mut brackets = Brackets::default();
+    for (above, line) in lines.iter().enumerate() {
+        if line.is_blank() || line.fence != Fence::Outside {
+            return None;
+        }
+        brackets.push(&line.text);
+        if !brackets.is_open() {
+            return if above > 0 { Some(above + 1) } else { None };
+        }
+    }
+    None
+}
+
+/// Replaces each tab with spaces up to the next multiple of [`TAB`] columns.
 fn expand_tabs(row: &str) -> String {
     let mut parts = row.split('\t');
     let mut expanded = parts.next().unwrap_or_default().to_owned();

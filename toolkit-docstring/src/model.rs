@@ -17,26 +17,23 @@
 pub struct Docstring {
     /// The first paragraph of the description, as one line.
     pub summary: String,
-    /// The text of the comment without the documentation of parameters, return value and errors. Common indentation is
-    /// removed.
+    /// The text without the documentation of parameters, return value and errors.
     ///
-    /// The rustdoc sections `# Examples`, `# Panics` and `# Safety` are also left out, because they address
-    /// programmers.
+    /// Common indentation is removed, and so are the rustdoc sections `# Examples`, `# Panics` and `#
+    /// Safety`, because they address programmers.
     pub description: String,
-    /// The documented parameters, in the order of the comment. Each name occurs once.
+    /// The documented parameters in order, each once.
     pub params: Vec<ParamDoc>,
     /// The documentation of the return value.
     pub returns: Option<ReturnsDoc>,
-    /// The documented errors, in the order of the comment.
+    /// The documented errors in order.
     pub raises: Vec<RaisesDoc>,
-    /// Likely mistakes in the comment, in the order of its lines.
+    /// Likely mistakes in the order of the lines.
     pub problems: Vec<Problem>,
 }
 
 impl Docstring {
-    /// Returns the documentation of the parameter called `name`.
-    ///
-    /// The prefix `r#` is ignored: `r#type` and `type` are the same name.
+    /// Returns the documentation of the parameter called `name`, with or without the prefix `r#`.
     ///
     /// # Examples
     ///
@@ -76,10 +73,9 @@ pub struct ParamDoc {
     pub ty: Option<String>,
     /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
     pub description: String,
-    /// The default value as written in the comment. It comes from the text after the type, or from a phrase such as
-    /// `Defaults to 10.` in the description.
+    /// The default value as written, after the type or in a phrase such as `Defaults to 10.`
     pub default: Option<String>,
-    /// `true` if the comment gives the word `optional` with the type.
+    /// Whether the comment gives the word `optional` with the type.
     pub optional: bool,
     /// The zero-based number of the line that names the parameter.
     pub line: usize,
@@ -100,11 +96,11 @@ pub struct ParamDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReturnsDoc {
-    /// The type as written in the comment.
+    /// The type as written.
     pub ty: Option<String>,
-    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
+    /// The description, in the form of [`ParamDoc::description`].
     pub description: String,
-    /// The zero-based number of the first line of this documentation.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -121,11 +117,11 @@ pub struct ReturnsDoc {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaisesDoc {
-    /// The error type as written in the comment.
+    /// The error type as written.
     pub ty: Option<String>,
-    /// The description, possibly empty. Each paragraph is one line, and a blank line separates paragraphs.
+    /// The description, in the form of [`ParamDoc::description`].
     pub description: String,
-    /// The zero-based number of the first line of this documentation.
+    /// The zero-based number of the first line.
     pub line: usize,
 }
 
@@ -144,6 +140,6 @@ pub struct RaisesDoc {
 pub struct Problem {
     /// The zero-based number of the line with the mistake.
     pub line: usize,
-    /// An explanation of the mistake, starting in lowercase and without a trailing period.
+    /// The mistake, starting in lowercase and without a trailing period.
     pub message: String,
 }

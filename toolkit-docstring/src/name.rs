@@ -2,24 +2,20 @@
 
 use crate::prose::strip_colon;
 
-/// A parameter name found at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
-    /// The name itself, without marks or `r#`.
+    /// The name, without marks or `r#`.
     pub(crate) text: &'a str,
     /// The type, if the backticks contain `name: type`.
     pub(crate) ty: Option<&'a str>,
-    /// Whether the name has backticks or emphasis marks.
     pub(crate) marked: bool,
-    /// The emphasis marks before the name, such as `**` in `**name: text**`. Empty if they are closed directly after
-    /// the name.
+    /// The marks before the name, such as `**` in `**name: text**`, unless they are closed after the name.
     pub(crate) open: &'a str,
-    /// The remaining text after the name.
     pub(crate) rest: &'a str,
 }
 
 impl<'a> Name<'a> {
-    /// Parses a name in one of the forms `name`, `*name`, `r#name`, `` `name` ``, `**name**` and `` `name: type` ``.
+    /// Parses `name`, `*name`, `r#name`, `` `name` ``, `**name**` or `` `name: type` ``.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let unmarked = text.trim_start_matches(['*', '`', '\\']);
         let marks = text.strip_suffix(unmarked)?;
@@ -37,14 +33,12 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Parses a text that consists only of a name. Returns the name without marks.
+    /// Returns the name in a text of only a name.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
         Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
     }
 
-    /// Parses one or more names at the start of a text such as `a, b, c: text`.
-    ///
-    /// Returns all names as text, and the last name as a [`Name`], whose `rest` is the text after the list.
+    /// Parses the names at the start of a text such as `a, b, c: text`, of which the last has the `rest`.
     pub(crate) fn list(text: &'a str) -> Option<(Vec<&'a str>, Self)> {
         let mut name = Self::parse(text)?;
         let mut names = vec![name.text];
@@ -58,13 +52,11 @@ impl<'a> Name<'a> {
     fn in_backticks(name: &'a str, rest: &'a str) -> Option<Self> {
         let (inside, after) = rest.split_once('`')?;
         let ty = strip_colon(inside.trim_start()).map(str::trim);
-        (inside.trim().is_empty() || ty.is_some()).then(|| Self {
-            text: name,
-            ty,
-            marked: true,
-            open: "",
-            rest: after.trim_start_matches(['`', '*']),
-        })
+        if ty.is_none() && !inside.trim().is_empty() {
+            return None;
+        }
+        let rest = after.trim_start_matches(['`', '*']);
+        Some(Self { text: name, ty, marked: true, open: "", rest })
     }
 
     fn in_emphasis(name: &'a str, rest: &'a str, marks: &'a str) -> Self {

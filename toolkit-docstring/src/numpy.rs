@@ -9,8 +9,7 @@ const LONGEST_TYPE: usize = 4;
 
 /// Parses the first line of an entry: `name`, `name : type` or `a, b : type`.
 ///
-/// The part after the colon becomes the `text` of the entry. Only [`split_type`] can decide whether this part is a
-/// type, because the decision depends on the description.
+/// The part after the colon becomes the `text`, which [`split_type`] may read as a type.
 pub(crate) fn item(line: &str) -> Option<Item<'_>> {
     let (names, last) = Name::list(line)?;
     let rest = last.rest.trim_start();
@@ -20,8 +19,8 @@ pub(crate) fn item(line: &str) -> Option<Item<'_>> {
 
 /// Splits an entry into its type and its description.
 ///
-/// `text` is the part of the first line after the colon, and `body` is the text of the following lines. If `text` does
-/// not look like a type, it becomes the start of the description.
+/// `text` is the first line after the colon, and `body` the following lines. A `text` unlike a type begins
+/// the description.
 pub(crate) fn split_type(text: &str, body: String) -> (TypeSpec, String) {
     let spec = TypeSpec::parse(text);
     let ty = spec.ty.as_deref().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The parser, which reads each line once. A line belongs to the description, to a field such as `:param x:`, or to an
-//! entry of a section.
+//! The parser, which reads each line once: as description, as a field such as `:param x:`, or as an entry
+//! of a section.
 
 use crate::builder::Builder;
 use crate::description::Description;
@@ -13,13 +13,11 @@ use crate::sphinx::{self, Field, Tag};
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::{TypeSpec, looks_like_type, split_type, type_name};
 
-/// The state of the parser: the remaining lines, the current section, and the documentation found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Parser<'a> {
     ahead: &'a [Line],
     section: Option<Section>,
-    /// The level of the current heading for programmers, such as `# Panics`. The description omits the text below this
-    /// heading.
+    /// The level of the current heading for programmers, such as `# Panics`.
     hidden_level: Option<usize>,
     description: Description<'a>,
     builder: Builder,
@@ -68,7 +66,9 @@ impl<'a> Parser<'a> {
             self.description.cut();
         } else {
             self.description.keep(line);
-            below.iter().for_each(|line| self.description.keep(line));
+            for line in below {
+                self.description.keep(line);
+            }
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
             if section.ends_with_prose(line) {
                 self.section = None;
             }
-            // The text `None.` in place of entries means that there are no parameters.
+            // `None.` means that there are no parameters.
             if line.text.trim_end_matches('.').eq_ignore_ascii_case("none") {
                 self.description.cut();
             } else {
@@ -111,8 +111,7 @@ impl<'a> Parser<'a> {
     fn returns(&mut self, line: &'a Line, section: Section) {
         self.section = Some(section.after_entry(false));
         let (ty, description) = if section.style == Style::Numpy {
-            let named_type = |text| split_colon(text).map_or(text, |(_, ty): (&str, &str)| ty.trim());
-            let (named_type, height) = line.read(named_type, |_, whole| looks_like_type(whole));
+            let (named_type, height) = line.read(without_name, |_, whole| looks_like_type(whole));
             self.skip(height - 1);
             let body = self.body("", |next, _| is_deeper_prose(next, line));
             let (spec, description) = numpy::split_type(named_type, body);
@@ -121,10 +120,7 @@ impl<'a> Parser<'a> {
             let ((ty, text), height) =
                 line.read(split_type, |(alone, _), (whole, _)| alone.is_none() && whole.is_some());
             self.skip(height - 1);
-            let belongs = |next: &Line, ahead: &[Line]| {
-                section.continues(next) && continues_text(next, ahead, line, section)
-            };
-            (ty, self.body(text, belongs))
+            (ty, self.body(text, |next, ahead| continues_returns(next, ahead, line, section)))
         };
         self.builder.returns(ty, &description, line.number);
     }
@@ -135,11 +131,7 @@ impl<'a> Parser<'a> {
             (None, self.body(&line.text, |next, ahead| continues_text(next, ahead, line, section)))
         } else {
             let (ty, text) = split_error(&line.text);
-            let belongs = |next: &Line, ahead: &[Line]| {
-                continues_entry(next, ahead, line, section)
-                    && (next.indent > line.indent || split_error(&next.text).0.is_none())
-            };
-            (ty, self.body(text, belongs))
+            (ty, self.body(text, |next, ahead| continues_error(next, ahead, line, section)))
         };
         self.builder.raises(ty, description, line.number);
     }
@@ -177,7 +169,7 @@ impl<'a> Parser<'a> {
         match tag {
             Tag::Param => {
                 for name in names {
-                    // A name behind its type is on the last line of the type.
+                    // A name after its type is on the last line of the type.
                     let below = if line.text.contains(name) { 0 } else { height - 1 };
                     self.builder.param(name, &spec, &text, line.number + below);
                 }
@@ -194,20 +186,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports a malformed field such as `:param x text`, and adds its line to the description.
+    /// Reports a malformed field such as `:param x text`, and keeps its line in the description.
     fn reject(&mut self, line: &'a Line, message: String) {
         self.builder.problem(line.number, message);
         self.description.keep(line);
     }
 
-    /// Consumes the next `count` lines.
     fn skip(&mut self, count: usize) {
         self.ahead = self.ahead.get(count..).unwrap_or_default();
     }
 
-    /// Consumes the following lines while `belongs` returns `true` for them, and returns the text of the entry.
-    ///
-    /// `first` is the text that the first line of the entry contributes.
+    /// Consumes the lines for which `belongs` returns `true`, and returns the text of the entry, which
+    /// begins with `first`.
     fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
         let mut prose = Prose::new(first);
         let mut unseen = self.ahead;
@@ -227,21 +217,20 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns whether a line below a heading for programmers is left out of the description. `level` is the level of the
-/// heading.
+/// Returns whether the description omits a line below a heading for programmers.
 ///
-/// The documentation of parameters, return value and errors is never left out.
+/// The documentation of parameters, return value and errors is never omitted.
 fn is_hidden(line: &Line, ahead: &[Line], level: usize) -> bool {
-    let ends = || {
-        is_known_field(line)
-            || title::heading_level(&line.text).is_some_and(|next| next <= level)
-            || title_at(line, ahead, None).is_some_and(|title| title.kind != Kind::Other)
-    };
-    line.fence != Fence::Outside || !ends()
+    if line.fence != Fence::Outside {
+        return true;
+    }
+    if is_known_field(line) || title::heading_level(&line.text).is_some_and(|next| next <= level) {
+        return false;
+    }
+    title_at(line, ahead, None).is_none_or(|title| title.kind == Kind::Other)
 }
 
-/// Parses `line` as a section title. Returns `None` if the line is not a title, or if it is an entry of the current
-/// section.
+/// Parses `line` as a section title, unless it is an entry of the current section.
 fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Title> {
     let title = Title::parse(line, ahead.first())?;
     match section {
@@ -251,39 +240,49 @@ fn title_at(line: &Line, ahead: &[Line], section: Option<Section>) -> Option<Tit
     }
 }
 
-/// Returns `true` if `line` is the start of a field such as `:param x:`, of a directive such as `.. note::`, or of a
-/// section.
+/// Returns whether a field such as `:param x:`, a directive such as `.. note::`, or a section begins.
 fn begins_block(line: &Line, ahead: &[Line], section: Option<Section>) -> bool {
     Field::read(line).is_some() || line.text.starts_with(".. ") || title_at(line, ahead, section).is_some()
 }
 
 fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
-    let is_lazy = || {
-        !line.after_blank
-            && line.fence == Fence::Outside
-            && section.contains(line)
-            && section.item(line).is_none()
-            && !title::is_inline_section(&line.text, |_| true)
-            && !begins_block(line, ahead, Some(section))
-    };
-    is_deeper_prose(line, first) || is_lazy()
+    if is_deeper_prose(line, first) {
+        return true;
+    }
+    !line.after_blank
+        && line.fence == Fence::Outside
+        && section.contains(line)
+        && section.item(line).is_none()
+        && !title::is_inline_section(&line.text, |_| true)
+        && !begins_block(line, ahead, Some(section))
 }
 
-/// Returns `true` if `line` continues the text of a section without separate entries, such as `Returns:`.
-///
-/// `first` is the first line of this text.
+/// Returns whether `line` continues the error at `first`.
+fn continues_error(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
+    continues_entry(line, ahead, first, section)
+        && (line.indent > first.indent || split_error(&line.text).0.is_none())
+}
+
+fn continues_returns(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
+    section.continues(line) && continues_text(line, ahead, first, section)
+}
+
+/// Returns whether `line` continues the text of a section without entries, such as `Returns:`, from
+/// `first`.
 fn continues_text(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     (line.fence == Fence::Outside || line.indent > first.indent) && !begins_block(line, ahead, Some(section))
 }
 
 fn continues_field(line: &Line, ahead: &[Line], first: &Line, section: Option<Section>) -> bool {
     if line.indent > first.indent {
-        let is_documented = |title: Title| match title.kind {
-            Kind::Params => true,
-            Kind::Returns | Kind::Raises => line.after_blank,
-            Kind::Other => false,
+        if is_known_field(line) {
+            return false;
+        }
+        return match title_at(line, ahead, section).map(|title| title.kind) {
+            Some(Kind::Params) => false,
+            Some(Kind::Returns | Kind::Raises) => !line.after_blank,
+            Some(Kind::Other) | None => true,
         };
-        return !is_known_field(line) && !title_at(line, ahead, section).is_some_and(is_documented);
     }
     !line.after_blank
         && line.fence == Fence::Outside
@@ -300,9 +299,12 @@ fn is_known_field(line: &Line) -> bool {
     matches!(Field::read(line), Some((Field::Known { .. }, _)))
 }
 
-/// Splits the documentation of an error, such as `ValueError: when it is empty`, into the error type and the text.
-///
-/// The text is empty if the documentation is only a type.
+/// Returns the type in `name : type`, or the whole text.
+fn without_name(text: &str) -> &str {
+    split_colon(text).map_or(text, |(_, ty)| ty.trim())
+}
+
+/// Splits an error such as `ValueError: when it is empty` into its type and the text, which may be empty.
 fn split_error(text: &str) -> (Option<String>, &str) {
     match split_type(text) {
         (None, text) if looks_like_type(text) => (type_name(text), ""),

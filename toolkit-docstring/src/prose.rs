@@ -2,7 +2,7 @@
 
 use crate::lines::Line;
 
-/// A text that is built line by line. A space joins the lines of a paragraph, and a blank line separates paragraphs.
+/// A text built from lines. A space joins the lines of a paragraph, and a blank line separates paragraphs.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     text: String,
@@ -25,7 +25,7 @@ impl Prose {
     }
 }
 
-/// Returns the characters outside of brackets with their byte positions, and the outermost brackets themselves.
+/// Returns the characters outside of brackets with their byte positions, and the outermost brackets.
 pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut depth = 0_usize;
     text.char_indices().filter(move |(_, c)| match c {
@@ -53,23 +53,26 @@ pub(crate) fn split_outside(text: &str, separator: impl Fn(char) -> bool) -> Vec
     pieces
 }
 
-/// Returns the words of a text. White space inside of brackets does not separate words: `dict[str, int]` is
-/// one word.
+/// Returns the words of a text, where `dict[str, int]` is one word.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     let mut words = split_outside(text, char::is_whitespace);
     words.retain(|word| !word.is_empty());
     words
 }
 
-/// Splits a text at the first colon outside of brackets. Colons in `::` and in URLs do not count.
+/// Splits a text at the first colon outside of brackets, `::` and URLs.
 pub(crate) fn split_colon(text: &str) -> Option<(&str, &str)> {
-    outside_brackets(text)
-        .filter(|(_, c)| is_colon(*c))
-        .filter_map(|(place, c)| Some((text.get(..place)?, text.get(place + c.len_utf8()..)?)))
-        .find(|(before, after)| !before.ends_with(':') && !continues_colon(after))
+    for (place, c) in outside_brackets(text).filter(|(_, c)| is_colon(*c)) {
+        let before = text.get(..place)?;
+        let after = text.get(place + c.len_utf8()..)?;
+        if !before.ends_with(':') && !continues_colon(after) {
+            return Some((before, after));
+        }
+    }
+    None
 }
 
-/// Removes a leading colon from a text. Returns `None` if there is none, or if it is part of `::` or `://`.
+/// Removes a leading colon, unless it is part of `::` or `://`.
 pub(crate) fn strip_colon(text: &str) -> Option<&str> {
     text.strip_prefix(is_colon).filter(|after| !continues_colon(after))
 }
@@ -82,12 +85,12 @@ fn continues_colon(after: &str) -> bool {
     after.starts_with(':') || after.starts_with("//")
 }
 
-/// Removes `mark` from both ends of a text. Returns `None` if the mark is missing at one end.
+/// Removes `mark` from both ends of a text, if it is there.
 pub(crate) fn unwrap_mark(text: &str, mark: char) -> Option<&str> {
     text.strip_prefix(mark)?.strip_suffix(mark)
 }
 
-/// Returns the content of the parentheses at the start of a text, and the rest of the text.
+/// Returns the content of the parentheses at the start of a text, and the rest.
 pub(crate) fn strip_parenthesis(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（'])?;
     let (end, close) = outside_brackets(text).nth(1)?;

@@ -1,4 +1,4 @@
-//! The section that the parser is reading, and the rules for the lines that belong to it.
+//! The section that the parser is reading, and its rules for lines.
 
 use crate::item::Item;
 use crate::lines::Line;
@@ -6,41 +6,40 @@ use crate::numpy;
 use crate::title::{self, Kind, Style, Title};
 use crate::type_spec::looks_like_type;
 
-/// A section with the documentation of parameters, the return value or errors, while the parser reads it.
+/// A section about parameters, the return value or errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the entries of the section have bullets. `None` before the first entry.
+    /// Whether entries have bullets. `None` before the first entry.
     bulleted: Option<bool>,
-    /// The indentation of the section's title.
     indent: usize,
-    /// Whether the section's first line is indented no deeper than its title.
+    /// Whether the first line is not indented under the title.
     flush: bool,
 }
 
 impl Section {
-    /// Begins the section with this title. Returns `None` if the title does not announce documentation of parameters,
-    /// return value or errors.
+    /// Begins the section, if its title announces parameters, a return value or errors.
     pub(crate) fn open(title: Title, line: &Line, body: &[Line]) -> Option<Self> {
+        if title.kind == Kind::Other {
+            return None;
+        }
         let first = body.iter().find(|line| !line.is_blank());
-        let section = Self {
+        Some(Self {
             kind: title.kind,
             style: title.style,
             bulleted: None,
             indent: line.indent,
             flush: first.is_some_and(|first| first.indent <= line.indent),
-        };
-        (title.kind != Kind::Other).then_some(section)
+        })
     }
 
-    /// Returns the section after its first entry, which decides whether entries must have bullets. Later entries change
-    /// nothing.
+    /// Returns the section after an entry. The first one decides whether entries must have bullets.
     pub(crate) fn after_entry(self, bulleted: bool) -> Self {
         Self { bulleted: self.bulleted.or(Some(bulleted)), ..self }
     }
 
-    /// Returns `true` if `line` belongs to the section, judged by its position and indentation.
+    /// Returns whether `line` belongs to the section, by its place and indentation.
     pub(crate) fn contains(self, line: &Line) -> bool {
         if self.style != Style::Google || line.indent > self.indent {
             return true;
@@ -55,43 +54,51 @@ impl Section {
         }
     }
 
-    /// Returns `true` if `line` continues the previous entry, judged by its position and indentation.
+    /// Returns whether `line` continues the previous entry, by its place and indentation.
     pub(crate) fn continues(self, line: &Line) -> bool {
         let inside = self.style != Style::Google || line.indent > self.indent;
         inside || self.flush && !line.after_blank
     }
 
-    /// Returns `true` if `line`, which is not an entry, ends the section.
+    /// Returns whether `line`, which is not an entry, ends the section.
     pub(crate) fn ends_with_prose(self, line: &Line) -> bool {
         let open_ended = self.flush || self.style != Style::Google;
         open_ended && self.bulleted.is_some() && line.after_blank
     }
 
-    /// Parses `line` as the first line of a parameter entry. Returns `None` if it is not an entry of this section.
+    /// Parses `line` as the first line of a parameter entry.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
         if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
             return None;
         }
-        let numpy = |text| (self.style == Style::Numpy).then(|| numpy::item(text)).flatten();
-        // In this style, the text after the colon is the type.
-        let is_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| looks_like_type(item.text));
-        let has_type = |item: &Option<Item<'_>>| item.as_ref().is_some_and(|item| item.spec.ty.is_some());
-        let (item, height) = match line.read(numpy, |_, joined| is_type(joined)) {
-            (None, _) => line.read(Item::parse, |alone, joined| has_type(joined) && !has_type(alone)),
-            numpy => numpy,
-        };
+        let mut read = (None, 1);
+        if self.style == Style::Numpy {
+            read = line.read(numpy::item, |_, joined| is_followed_by_type(joined));
+        }
+        if read.0.is_none() {
+            read = line.read(Item::parse, |alone, joined| has_type(joined) && !has_type(alone));
+        }
+        let (item, height) = read;
         let item = Item { height, ..item? };
-        self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted).then_some(item)
+        if self.bulleted.is_none_or(|bulleted| bulleted == item.bulleted) { Some(item) } else { None }
     }
 
-    /// Returns `true` if a line that looks like a title is an entry of this section, such as a parameter called
-    /// `example`.
+    /// Returns whether a line like a title is an entry, such as a parameter called `example`.
     pub(crate) fn has_entry_like(self, title: Title, line: &Line) -> bool {
         let inside = title.style == Style::Google && self.style == Style::Google && line.indent > self.indent;
         let is_title = title.kind != Kind::Other && line.text.starts_with(char::is_uppercase);
         inside && !is_title && (self.kind != Kind::Params || self.item(line).is_some())
     }
+}
+
+/// Returns whether the text after the colon is a type, as in a NumPy section.
+fn is_followed_by_type(item: &Option<Item<'_>>) -> bool {
+    item.as_ref().is_some_and(|item| looks_like_type(item.text))
+}
+
+fn has_type(item: &Option<Item<'_>>) -> bool {
+    item.as_ref().is_some_and(|item| item.spec.ty.is_some())
 }
 
 #[cfg(test)]
@@ -100,9 +107,8 @@ mod tests {
     use crate::lines;
     use crate::title::Title;
 
-    /// Checks the kind of each line after the title of a section.
-    ///
-    /// `expected` has `i` for an entry, `t` for text, and `.` for a line outside of the section.
+    /// Checks the kind of each line after the title of a section: `i` for an entry, `t` for text, and `.`
+    /// for a line outside.
     fn check(text: &str, expected: &str) {
         let lines = lines::parse(&format!("\n.\n{text}"));
         let mut body = lines.iter().skip(2);

@@ -6,7 +6,6 @@ use crate::name::Name;
 use crate::prose::{is_colon, outside_brackets, split_colon, words};
 use crate::type_spec::TypeSpec;
 
-/// The kind of documentation that a field contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     Param,
@@ -36,31 +35,36 @@ impl Tag {
 /// The first line of a field, such as `:param x: text`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field<'a> {
-    /// A complete field such as `:keyword argument: text`, with a known keyword.
+    /// A field with a known keyword, such as `:keyword argument: text`.
     Known { tag: Tag, argument: &'a str, text: &'a str },
-    /// A field with a known keyword, but without the second colon, such as `:param x text`.
+    /// A known keyword without the second colon, such as `:param x text`.
     Unclosed {
         keyword: &'a str,
-        /// The part after which the colon is missing, for the error message: `name` or `keyword`.
+        /// What stands before the missing colon: `name` or `keyword`.
         after: &'static str,
     },
-    /// A field whose keyword is almost a known one, such as `:parm x: text`.
+    /// A keyword that is almost a known one, such as `:parm x: text`.
     Misspelt { keyword: &'a str, known: &'static str },
     /// Any other field, such as `:meta private:`.
     Unknown,
 }
 
 impl<'a> Field<'a> {
-    /// Parses a field at the start of `line`. Also returns the number of lines up to the end of its type.
+    /// Parses a field, and returns it with the number of lines up to the end of its type.
     pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
-        let (field, height) = line.read(Self::parse, |alone, joined| match (alone, joined) {
-            (Some(Self::Known { tag, argument, .. }), Some(Self::Known { .. })) => {
-                matches!(tag, Tag::ParamType | Tag::ReturnType) || has_open_bracket(argument)
-            }
-            (Some(Self::Unclosed { .. }), Some(Self::Known { .. })) => true,
-            _ => false,
+        let (field, height) = line.read(Self::parse, |alone, joined| {
+            matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
         });
         Some((field?, height))
+    }
+
+    /// Returns whether the type or the name may end below.
+    fn lacks_an_end(self) -> bool {
+        match self {
+            Self::Known { tag: Tag::ParamType | Tag::ReturnType, .. } | Self::Unclosed { .. } => true,
+            Self::Known { argument, .. } => has_open_bracket(argument),
+            Self::Misspelt { .. } | Self::Unknown => false,
+        }
     }
 
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
@@ -77,16 +81,20 @@ impl<'a> Field<'a> {
         match (Tag::from_keyword(keyword).filter(|_| follows || rest.is_empty()), closed) {
             (Some(tag), Some((argument, text))) => {
                 let is_role = argument.is_empty() && text.starts_with('`');
-                (!is_role).then(|| Self::Known { tag, argument: argument.trim(), text: text.trim() })
+                let known = Self::Known { tag, argument: argument.trim(), text: text.trim() };
+                if is_role { None } else { Some(known) }
             }
             (Some(tag), None) => {
                 Some(Self::Unclosed { keyword, after: if tag.takes_argument() { "name" } else { "keyword" } })
             }
             (None, Some((_, text))) => {
-                let ends = text.is_empty() || text.starts_with(char::is_whitespace);
-                let known = OFTEN_MISSPELT.into_iter().find(|known| is_misspelt(keyword, known));
-                let field = known.map_or(Self::Unknown, |known| Self::Misspelt { keyword, known });
-                (follows && ends).then_some(field)
+                if !follows || !(text.is_empty() || text.starts_with(char::is_whitespace)) {
+                    return None;
+                }
+                match OFTEN_MISSPELT.into_iter().find(|known| is_misspelt(keyword, known)) {
+                    Some(known) => Some(Self::Misspelt { keyword, known }),
+                    None => Some(Self::Unknown),
+                }
             }
             (None, None) => None,
         }
@@ -95,35 +103,42 @@ impl<'a> Field<'a> {
     fn epytext(field: &'a str) -> Option<Self> {
         let (keyword, rest) = split_keyword(field)?;
         let tag = Tag::from_keyword(keyword)?;
-        let rest = rest
-            .strip_prefix(|c: char| is_colon(c) || c.is_whitespace())
-            .or_else(|| rest.is_empty().then_some(rest))?
-            .trim();
-        let (argument, text) = if tag.takes_argument() {
-            let end = rest.find(|c: char| c.is_whitespace() || is_colon(c)).unwrap_or(rest.len());
-            rest.split_at_checked(end)?
-        } else {
-            ("", rest)
+        let body = match rest.strip_prefix(is_separator) {
+            Some(body) => body.trim(),
+            None if rest.is_empty() => rest,
+            None => return None,
         };
-        let text = text.trim_start_matches(|c: char| is_colon(c) || c.is_whitespace());
-        Some(Self::Known { tag, argument, text: text.trim_start_matches("- ") })
+        let (argument, description) = if tag.takes_argument() {
+            body.split_at_checked(body.find(is_separator).unwrap_or(body.len()))?
+        } else {
+            ("", body)
+        };
+        let text = description.trim_start_matches(is_separator).trim_start_matches("- ");
+        Some(Self::Known { tag, argument, text })
     }
 }
 
 /// Keywords whose misspellings are no other words.
 const OFTEN_MISSPELT: [&str; 5] = ["param", "parameter", "argument", "returns", "raises"];
 
-/// Returns `true` if one letter of `word` is wrong, missing, additional, or swapped with its neighbour.
+/// Returns whether one letter of `word` is wrong, missing, additional, or swapped with its neighbour.
 fn is_misspelt(word: &str, known: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let start = word.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
     let (Some(word), Some(known)) = (word.get(start..), known.get(start..)) else { return false };
-    let rest = |text: &str, skipped: usize| text.get(skipped..).map(str::to_owned);
-    let swapped = || word.bytes().take(2).rev().eq(known.bytes().take(2)) && rest(word, 2) == rest(known, 2);
-    [(1, 1), (0, 1), (1, 0)].iter().any(|(ours, theirs)| {
-        let (ours, theirs) = (rest(word, *ours), rest(known, *theirs));
-        ours.is_some() && ours == theirs
-    }) || word.len() > 1 && swapped()
+    for (ours, theirs) in [(1, 1), (0, 1), (1, 0)] {
+        if let Some(rest) = word.get(ours..)
+            && known.get(theirs..) == Some(rest)
+        {
+            return true;
+        }
+    }
+    let is_swapped = word.bytes().take(2).rev().eq(known.bytes().take(2));
+    word.len() > 1 && is_swapped && word.get(2..) == known.get(2..)
+}
+
+fn is_separator(c: char) -> bool {
+    is_colon(c) || c.is_whitespace()
 }
 
 fn has_open_bracket(text: &str) -> bool {

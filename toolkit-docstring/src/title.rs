@@ -5,20 +5,17 @@ use crate::prose::is_colon;
 
 const MAX_NUMPY_WORDS: usize = 4;
 
-/// The kind of documentation that a section contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Parameters, with an entry for each of them.
+    /// Parameters, one entry each.
     Params,
-    /// The return value.
     Returns,
-    /// Errors, with an entry for each of them.
+    /// Errors, one entry each.
     Raises,
-    /// Anything else. The section stays in the description.
+    /// Anything else, which stays in the description.
     Other,
 }
 
-/// The style in which a section title is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `Args:` above indented entries.
@@ -29,25 +26,30 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// The title of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Title {
     pub(crate) kind: Kind,
     pub(crate) style: Style,
-    /// Whether the title is `Required` or `Optional`, which only divides a list of parameters into groups.
+    /// Whether the title is `Required` or `Optional`, which only groups parameters.
     is_group: bool,
 }
 
 impl Title {
-    /// Parses `line` as a section title. The line `below` may be its underline.
+    /// Parses `line` as a title, perhaps underlined by the line `below`.
     pub(crate) fn parse(line: &Line, below: Option<&Line>) -> Option<Self> {
-        Self::markdown(&line.text)
-            .or_else(|| Self::numpy(&line.text, &below?.text))
-            .or_else(|| Self::google(&line.text))
+        if let Some(title) = Self::markdown(&line.text) {
+            return Some(title);
+        }
+        if let Some(below) = below
+            && let Some(title) = Self::numpy(&line.text, &below.text)
+        {
+            return Some(title);
+        }
+        Self::google(&line.text)
     }
 
-    /// Returns the title with its meaning outside of a parameter section, where `Required:` and `Optional:` are not
-    /// section titles.
+    /// Returns the meaning outside of a parameter section, where `Required:` and `Optional:` are no
+    /// titles.
     pub(crate) fn outside_of_params(self) -> Option<Self> {
         match (self.is_group, self.style) {
             (false, _) => Some(self),
@@ -56,7 +58,7 @@ impl Title {
         }
     }
 
-    /// Returns the number of lines of the title, including its underline.
+    /// Returns the number of lines, with the underline.
     pub(crate) fn height(self) -> usize {
         match self.style {
             Style::Numpy => 2,
@@ -66,7 +68,8 @@ impl Title {
 
     fn markdown(text: &str) -> Option<Self> {
         let style = Style::Markdown;
-        heading_level(text).map(|_| Self::known(text.trim_matches('#'), style).unwrap_or(Self::other(style)))
+        heading_level(text)?;
+        Some(Self::known(text.trim_matches('#'), style).unwrap_or(Self::other(style)))
     }
 
     fn numpy(text: &str, below: &str) -> Option<Self> {
@@ -74,20 +77,22 @@ impl Title {
             && text.starts_with(char::is_alphabetic)
             && !text.trim_end_matches(is_colon).contains(is_colon)
             && text.split_whitespace().count() <= MAX_NUMPY_WORDS;
-        is_title.then(|| Self::known(text, Style::Numpy).unwrap_or(Self::other(Style::Numpy)))
+        if !is_title {
+            return None;
+        }
+        Some(Self::known(text, Style::Numpy).unwrap_or(Self::other(Style::Numpy)))
     }
 
     fn google(text: &str) -> Option<Self> {
         let is_emphasised = text.starts_with("**") && text.trim_end_matches(is_colon).ends_with("**");
         let is_title = is_emphasised || text.ends_with(is_colon) && !text.starts_with('*');
-        is_title.then(|| Self::known(text, Style::Google)).flatten()
+        if is_title { Self::known(text, Style::Google) } else { None }
     }
 
     fn other(style: Style) -> Self {
         Self { kind: Kind::Other, style, is_group: false }
     }
 
-    /// Parses a title with a known meaning, such as `Args`.
     fn known(text: &str, style: Style) -> Option<Self> {
         let lowercase = text
             .trim_start_matches(|c: char| c == '*' || c.is_whitespace())
@@ -119,33 +124,34 @@ impl Title {
     }
 }
 
-/// Returns `true` if `text` is a section on one line, such as `Returns: the sum`.
-///
-/// `matches` must return `true` for the kind of the section.
+/// Returns whether `text` is a section such as `Returns: the sum`, of a kind that `matches`.
 pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
-    text.starts_with(char::is_uppercase)
-        && text
-            .split_once(is_colon)
-            .and_then(|(title, _)| Title::known(title, Style::Google))
-            .is_some_and(|title| !title.is_group && matches(title.kind))
+    if !text.starts_with(char::is_uppercase) {
+        return false;
+    }
+    let Some((title, _)) = text.split_once(is_colon) else { return false };
+    Title::known(title, Style::Google).is_some_and(|title| !title.is_group && matches(title.kind))
 }
 
-/// Returns the number of `#` marks of a heading, or `None` if the text is no heading.
+/// Returns the number of `#` marks, if the text is a heading.
 pub(crate) fn heading_level(text: &str) -> Option<usize> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();
-    (level > 0 && words.starts_with(char::is_whitespace)).then_some(level)
+    if level > 0 && words.starts_with(char::is_whitespace) { Some(level) } else { None }
 }
 
-/// Returns the level of a rustdoc heading that addresses only programmers, such as `# Panics`.
+/// Returns the level of a rustdoc heading for programmers, such as `# Panics`.
 pub(crate) fn programmer_heading_level(text: &str) -> Option<usize> {
+    let level = heading_level(text)?;
     let title = text.trim_matches(|c: char| c == '#' || is_colon(c) || c.is_whitespace()).to_lowercase();
-    heading_level(text)
-        .filter(|_| matches!(title.as_str(), "example" | "examples" | "panic" | "panics" | "safety"))
+    match title.as_str() {
+        "example" | "examples" | "panic" | "panics" | "safety" => Some(level),
+        _ => None,
+    }
 }
 
 fn is_underline(text: &str) -> bool {
-    text.len() >= 3 && ['-', '='].iter().any(|mark| text.chars().all(|c| c == *mark))
+    text.len() >= 3 && (text.chars().all(|c| c == '-') || text.chars().all(|c| c == '='))
 }
 
 #[cfg(test)]

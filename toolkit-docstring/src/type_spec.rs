@@ -3,14 +3,11 @@
 use crate::default;
 use crate::prose::{split_colon, split_outside, unwrap_mark, words};
 
-/// A parameter type with its modifiers, such as `int, optional, default 3`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TypeSpec {
-    /// The type as written in the comment.
+    /// The type as written.
     pub(crate) ty: Option<String>,
-    /// `true` if `optional` is among the modifiers.
     pub(crate) optional: bool,
-    /// The default value given after the word `default`.
     pub(crate) default: Option<String>,
 }
 
@@ -31,22 +28,22 @@ impl TypeSpec {
         spec
     }
 
-    /// Returns `true` if `optional` or a default value was given.
     pub(crate) fn has_modifiers(&self) -> bool {
         self.optional || self.default.is_some()
     }
 
     fn take_default<'a>(&mut self, piece: &'a str) -> &'a str {
-        let in_parentheses = || {
-            let (before, inner) = piece.strip_suffix(')')?.rsplit_once('(')?;
-            Some((strip_marks(before), default::parse(inner)?))
-        };
-        let Some((rest, value)) = default::parse(piece).map(|value| ("", value)).or_else(in_parentheses)
-        else {
-            return piece;
-        };
-        self.default = Some(value);
-        rest
+        if let Some(value) = default::parse(piece) {
+            self.default = Some(value);
+            return "";
+        }
+        if let Some((before, inner)) = piece.strip_suffix(')').and_then(|open| open.rsplit_once('('))
+            && let Some(value) = default::parse(inner)
+        {
+            self.default = Some(value);
+            return strip_marks(before);
+        }
+        piece
     }
 }
 
@@ -55,31 +52,37 @@ fn strip_marks(piece: &str) -> &str {
     unwrap_mark(piece, '`').or_else(|| unwrap_mark(piece, '*')).unwrap_or(piece)
 }
 
-/// Returns the type without backticks or stars around it. Returns `None` for an empty type.
+/// Returns the type without backticks or stars around it, if it is not empty.
 pub(crate) fn type_name(text: &str) -> Option<String> {
     let bare = strip_marks(text);
-    (!bare.is_empty()).then(|| bare.to_owned())
+    if bare.is_empty() { None } else { Some(bare.to_owned()) }
 }
 
-/// Splits `type: text` into the type and the text. Without a type, returns `None` and the whole text.
+/// Splits `type: text` into the type, if there is one, and the text.
 pub(crate) fn split_type(text: &str) -> (Option<String>, &str) {
-    split_colon(text)
-        .filter(|(ty, _)| looks_like_type(ty.trim()))
-        .filter(|(_, text)| text.is_empty() || text.starts_with(char::is_whitespace))
-        .map_or((None, text), |(ty, text)| (type_name(ty), text.trim()))
+    match split_colon(text) {
+        Some((ty, rest))
+            if looks_like_type(ty.trim()) && (rest.is_empty() || rest.starts_with(char::is_whitespace)) =>
+        {
+            (type_name(ty), rest.trim())
+        }
+        _ => (None, text),
+    }
 }
 
-/// Returns `true` if a text reads like a type rather than like a sentence.
+/// Returns whether a text reads like a type rather than a sentence.
 pub(crate) fn looks_like_type(text: &str) -> bool {
     let words = words(text);
     let starts_well = text.starts_with(|c: char| c.is_alphabetic() || "_&*[({<'\"`:".contains(c));
-    let is_connected = words.iter().enumerate().all(|(place, word)| {
-        let before = place.checked_sub(1).and_then(|place| words.get(place));
-        before.is_none_or(|before| {
-            is_connective(before) || is_connective(word) || word.starts_with(['(', '[', '{'])
-        })
-    });
-    starts_well && is_connected && !text.ends_with(['.', '!', '?', '。'])
+    if !starts_well || text.ends_with(['.', '!', '?', '。']) {
+        return false;
+    }
+    for (before, word) in words.iter().zip(words.iter().skip(1)) {
+        if !is_connective(before) && !is_connective(word) && !word.starts_with(['(', '[', '{']) {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_connective(word: &str) -> bool {

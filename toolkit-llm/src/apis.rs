@@ -1,4 +1,4 @@
-//! The APIs of the providers, a folder and a feature for each.
+//! The APIs of providers, with a folder and feature each.
 
 #[cfg(feature = "api-anthropic")]
 pub(crate) mod anthropic;

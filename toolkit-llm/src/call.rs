@@ -1,4 +1,4 @@
-//! Calls in a provider's JSON: received ones, and those to be written.
+//! Calls in a provider's JSON, received or to be written.
 
 pub(crate) mod arguments;
 pub(crate) mod ids;
@@ -15,30 +15,27 @@ use std::borrow::Cow;
 use toolkit_core::call::{CallId, ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// A tool call in a response, as received. The id is missing if the provider sent none.
+/// A tool call as received.
 #[derive(Debug)]
 pub(crate) struct WireCall<'a> {
-    /// The JSON object of the call, as received.
     pub(crate) json: &'a Value,
-    /// The id that the provider assigned to the call, if any.
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool name. It is empty if the provider sent none.
+    /// Empty if the provider sent none.
     pub(crate) name: &'a str,
-    /// The arguments, or the input of a custom tool call, as received.
+    /// The arguments, or the input of a custom tool call.
     pub(crate) input: Option<&'a Value>,
-    /// The names of the fields of `json` that are arguments themselves. Empty if one field contains all arguments.
+    /// The fields of `json` that are arguments themselves. Empty if one field contains all.
     pub(crate) members: &'static [&'static str],
     pub(crate) is_custom: bool,
     /// Whether generation stopped early at this call.
     pub(crate) is_cut: bool,
     pub(crate) index: Option<usize>,
-    /// Reads the extra fields of `json`. The provider expects these fields back together with the call. The
-    /// second argument is `is_custom`.
+    /// Reads the extra fields of `json`, which the provider expects back with the call. The second argument
+    /// is `is_custom`.
     pub(crate) extras: fn(&Value, bool) -> ProviderExtras,
 }
 
 impl<'a> WireCall<'a> {
-    /// Creates a complete function call.
     pub(crate) fn new(
         json: &'a Value,
         id: Option<&'a Value>,
@@ -58,21 +55,22 @@ impl<'a> WireCall<'a> {
         }
     }
 
-    /// Returns whether the call is a function call that has no arguments so far.
+    /// Returns whether a function call has no arguments so far.
     pub(crate) fn is_blank(&self) -> bool {
         !self.is_custom && self.members.is_empty() && is_blank(self.input)
     }
 
-    /// Returns whether the call is a function call with no arguments or with `{}`.
+    /// Returns whether a function call has no arguments or `{}`.
     pub(crate) fn has_no_arguments(&self) -> bool {
-        let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
-        self.is_blank()
-            || !self.is_custom
-                && self.members.is_empty()
-                && self.input.and_then(Value::as_str).is_some_and(is_empty)
+        if self.is_blank() {
+            return true;
+        }
+        if self.is_custom || !self.members.is_empty() {
+            return false;
+        }
+        matches!(self.input.and_then(Value::as_str).map(str::trim), Some("" | "{}"))
     }
 
-    /// Returns whether the call has arguments, but no name.
     pub(super) fn is_orphan(&self) -> bool {
         self.name.is_empty() && !self.has_no_arguments()
     }
@@ -86,7 +84,7 @@ impl<'a> WireCall<'a> {
         }
     }
 
-    /// Converts the received call into a call for the next request, with the call id `id`.
+    /// Converts a received call for the next request.
     pub(crate) fn outgoing(&self, id: String, rule: NameRule, names: &WireNames) -> OutgoingCall<'a> {
         let name = sanitize::name(rule, names.spell(self.name)).into_owned();
         let origin = Origin::Received { json: self.json, is_custom: self.is_custom };
@@ -94,8 +92,7 @@ impl<'a> WireCall<'a> {
     }
 }
 
-/// Reads the id of a call. Some servers write the id as a number; it becomes a string. Returns `None` if the
-/// id is missing or empty.
+/// Reads the id of a call. Numbers of some servers become strings. Returns `None` for a missing or empty id.
 pub(crate) fn id(value: Option<&Value>) -> Option<Cow<'_, str>> {
     match value? {
         Value::String(id) if !id.is_empty() => Some(Cow::Borrowed(id)),

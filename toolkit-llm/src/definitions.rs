@@ -1,4 +1,4 @@
-//! The `tools` of a request. They are rendered once and shared.
+//! The `tools` of a request, rendered once and shared.
 
 pub(crate) mod declaration;
 mod limits;
@@ -14,9 +14,9 @@ use declaration::{DefinitionCodec, DefinitionEncoder, EncodedDefinition, Spellin
 pub use limits::LimitExceeded;
 pub use options::DefinitionOptions;
 pub use report::{DefinitionLoss, DefinitionReport, RenamedParameter};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -24,22 +24,20 @@ pub use strict::{NotStrict, StrictTools};
 pub use tool_config::EncodedToolConfig;
 use toolkit_core::definition::{ToolDefinition, parameter_names};
 use toolkit_core::name::WireNames;
-use toolkit_schema::__private::sort_by;
+use toolkit_schema::__private::{RAW_VALUE, sort_by};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The rendered JSON of one definition. It is reused until the spelling of the tool name or the strictness of
-/// the tool changes.
+/// The rendered JSON of one definition, reused until its spelling or strictness changes.
 #[derive(Debug)]
 pub struct Fragment {
     spelled: Box<str>,
     strict: bool,
     json: String,
     losses: Vec<SchemaLoss>,
-    /// The names of parameters that are sent in another spelling, each with this spelling.
+    /// The parameters with another spelling, and this spelling.
     renamed: Vec<(String, String)>,
 }
 
-/// Renders the definitions of one request.
 pub(crate) struct Renderer<'a> {
     codec: &'static dyn DefinitionCodec,
     facts: Facts,
@@ -61,16 +59,16 @@ impl<'a> Renderer<'a> {
         Self { codec, facts, names, options, definitions, plan }
     }
 
-    /// Returns whether `fragment`, from an earlier rendering, is still valid for the definition at `index`.
+    /// Returns whether an earlier `fragment` is still valid for the definition at `index`.
     pub(crate) fn holds(&self, index: usize, fragment: &Fragment) -> bool {
         let Some(definition) = self.definitions.get(index) else { return false };
         fragment.strict == self.plan.strict[index]
             && *fragment.spelled == *self.names.spell(definition.name.as_str())
     }
 
-    /// Returns the schema dialect for a tool. If [`inline_references`](DefinitionOptions::inline_references)
-    /// is set, references are replaced by their targets. The strict dialects and Gemini's own dialect do this
-    /// anyway.
+    /// Returns the schema dialect for a tool, with
+    /// [`inline_references`](DefinitionOptions::inline_references) if set. The strict dialects and Gemini's
+    /// own inline references anyway.
     const fn dialect(&self, strict: bool) -> SchemaDialect {
         match self.facts.tools.dialect(strict, self.options.json_schema) {
             SchemaDialect::OpenAi | SchemaDialect::Anthropic if self.options.inline_references => {
@@ -85,13 +83,14 @@ impl<'a> Renderer<'a> {
         let strict = self.plan.strict[index];
         let dialect = self.dialect(strict);
         let outputs = self.options.output_schemas;
-        let parameters =
-            self.facts.tools.parameters.map(|rule| parameter_names(rule, &definition.parameters));
-        let parameters = &parameters.unwrap_or_default();
-        let how = Spelling { names: self.names, strict, dialect, outputs, parameters };
+        let spellings = match self.facts.tools.parameters {
+            Some(rule) => parameter_names(rule, &definition.parameters),
+            None => WireNames::default(),
+        };
+        let how = Spelling { names: self.names, strict, dialect, outputs, parameters: &spellings };
         let is_grouped = self.codec.namespace(definition, self.options).is_some();
-        let own = (!self.options.standard_fields).then_some(self.facts.name);
-        let is_sent = |key: &str| Some(key) == own || is_grouped && key == "namespace";
+        let own = if self.options.standard_fields { None } else { Some(self.facts.name) };
+        let namespace = if is_grouped { Some("namespace") } else { None };
         let mut encoded = if self.options.standard_fields {
             let encoded = self.codec.encode_definition(&standard::definition(definition), &how);
             let mut encoder = DefinitionEncoder { definition, how: &how, losses: encoded.losses };
@@ -100,9 +99,11 @@ impl<'a> Renderer<'a> {
         } else {
             self.codec.encode_definition(definition, &how)
         };
-        encoded.losses.extend(unsupported_metadata(definition, &self.facts, is_sent));
-        let renamed = parameters.respelled().map(|(name, spelling)| (name.to_owned(), spelling.to_owned()));
-        let mut renamed: Vec<_> = renamed.collect();
+        encoded.losses.extend(unsupported_metadata(definition, &self.facts, [own, namespace]));
+        let mut renamed = Vec::new();
+        for (name, spelling) in spellings.respelled() {
+            renamed.push((name.to_owned(), spelling.to_owned()));
+        }
         sort_by(&mut renamed, Ord::cmp);
         Fragment {
             spelled: self.names.spell(definition.name.as_str()).into(),
@@ -119,8 +120,8 @@ impl<'a> Renderer<'a> {
         self.assemble(&fragments)
     }
 
-    /// Returns the entries of the list `tools`. There is one entry for each definition without a namespace,
-    /// and one entry for each namespace at the position of its first definition.
+    /// Returns the entries of `tools`: each definition without a namespace, and each namespace at the
+    /// position of its first definition.
     fn entries<'f>(&self, fragments: &'f [impl Borrow<Fragment>]) -> Vec<Cow<'f, str>> {
         let mut groups: Vec<(Option<&str>, &ToolDefinition, Vec<&str>)> = Vec::with_capacity(fragments.len());
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
@@ -131,15 +132,17 @@ impl<'a> Renderer<'a> {
                 None => groups.push((namespace, definition, vec![json])),
             }
         }
-        let entry = |(namespace, first, tools): (Option<&str>, &ToolDefinition, Vec<&'f str>)| match namespace
-        {
-            Some(_) => Cow::Owned(self.codec.write_namespace(first, self.options, &tools.join(","))),
-            None => Cow::Borrowed(tools.first().copied().unwrap_or_default()),
-        };
-        groups.into_iter().map(entry).collect()
+        let mut entries = Vec::with_capacity(groups.len());
+        for (namespace, first, tools) in groups {
+            entries.push(match namespace {
+                Some(_) => Cow::Owned(self.codec.write_namespace(first, self.options, &tools.join(","))),
+                None => Cow::Borrowed(tools.first().copied().unwrap_or_default()),
+            });
+        }
+        entries
     }
 
-    /// Joins the fragments of all definitions into the `tools` of a request, in the given order.
+    /// Joins the fragments of all definitions, in the given order.
     pub(crate) fn assemble(&self, fragments: &[impl Borrow<Fragment>]) -> Definitions {
         let mut json = String::from("[]");
         if !fragments.is_empty() {
@@ -153,22 +156,19 @@ impl<'a> Renderer<'a> {
         };
         for (definition, fragment) in self.definitions.iter().zip(fragments) {
             let Fragment { losses, renamed, .. } = fragment.borrow();
-            let tool = || definition.name.as_str().to_owned();
-            report
-                .losses
-                .extend(losses.iter().map(|loss| DefinitionLoss { tool: tool(), loss: loss.clone() }));
-            report.renamed.extend(renamed.iter().cloned().map(|(name, spelling)| RenamedParameter {
-                tool: tool(),
-                name,
-                spelling,
-            }));
+            let tool = definition.name.as_str();
+            for loss in losses {
+                report.losses.push(DefinitionLoss { tool: tool.to_owned(), loss: loss.clone() });
+            }
+            for (name, spelling) in renamed.iter().cloned() {
+                report.renamed.push(RenamedParameter { tool: tool.to_owned(), name, spelling });
+            }
         }
         Definitions::new(json, report, self.codec)
     }
 }
 
-/// The rendered `tools` of a request. Clones are cheap. Serialization copies the rendered JSON into the
-/// request.
+/// The rendered `tools` of a request. Clones are cheap. Serialization copies the rendered JSON.
 #[derive(Clone)]
 pub struct Definitions {
     tools: Arc<Rendered>,
@@ -176,28 +176,25 @@ pub struct Definitions {
     codec: &'static dyn DefinitionCodec,
 }
 
-/// The same JSON as text and as value. Each is made from the other when it is first needed.
+/// The JSON as text and as value, each made from the other on demand.
 #[derive(Default)]
 struct Rendered {
-    json: OnceLock<Box<RawValue>>,
+    json: OnceLock<String>,
     value: OnceLock<Value>,
 }
 
 impl Definitions {
     fn new(json: String, report: DefinitionReport, codec: &'static dyn DefinitionCodec) -> Self {
-        let tools = Rendered::default();
-        // The text is a list, so it is valid.
-        RawValue::from_string(json).into_iter().for_each(|json| drop(tools.json.set(json)));
+        let tools = Rendered { json: json.into(), ..Rendered::default() };
         Self { tools: Arc::new(tools), report: Arc::new(report), codec }
     }
 
-    /// Adds tools defined by the provider, such as its web search. Their JSON is not changed, except that
+    /// Adds tools defined by the provider. Their JSON is not changed, except that
     /// [`client_tool_search`](crate::hosted::openai::client_tool_search) gets a description and parameters.
     ///
-    /// The program runs some of these tools: an ordinary tool with a fixed name
-    /// [answers](HostedTool::answered_by) the calls. The definition of the ordinary tool is then left out,
-    /// because the provider's definition replaces it. A hosted tool of another API is left out and reported
-    /// as a loss.
+    /// Some of these tools are [answered](HostedTool::answered_by) by a tool of the program with a fixed
+    /// name, whose definition is then left out. A hosted tool of another API is left out and reported as a
+    /// loss.
     ///
     /// ```
     /// use toolkit_ai::llm::hosted::{anthropic, openai};
@@ -231,27 +228,22 @@ impl Definitions {
     /// Returns the definitions as a JSON string.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        self.raw().get()
+        self.tools.json.get_or_init(|| self.tools.value.get().unwrap_or(&Value::Null).to_string())
     }
 
-    fn raw(&self) -> &RawValue {
-        let text = || self.tools.value.get().and_then(|value| to_raw_value(value).ok());
-        self.tools.json.get_or_init(|| text().unwrap_or_else(|| RawValue::NULL.to_owned()))
-    }
-
-    /// Returns the definitions as a JSON value, which all clones share.
+    /// Returns the definitions as a JSON value that clones share.
     #[must_use]
     pub fn value(&self) -> &Value {
-        self.tools.value.get_or_init(|| serde_json::from_str(self.as_json()).unwrap_or_default())
+        self.tools.value.get_or_init(|| self.as_json().parse().unwrap_or_default())
     }
 
-    /// Returns the definitions as a JSON value of their own.
+    /// Returns a copy of the definitions as a JSON value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.value().clone()
     }
 
-    /// Returns the report of losses, exceeded limits, and tools sent without enforcement.
+    /// Returns the lost settings, exceeded limits, and tools sent without enforcement.
     #[must_use]
     pub fn report(&self) -> &DefinitionReport {
         &self.report
@@ -260,7 +252,10 @@ impl Definitions {
 
 impl Serialize for Definitions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.raw().serialize(serializer)
+        // Writes the text in the form of a `RawValue`, which would parse it once more.
+        let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+        raw.serialize_field(RAW_VALUE, self.as_json())?;
+        raw.end()
     }
 }
 

@@ -28,11 +28,10 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 pub use writer::HistoryWriter;
 
-/// Connects each format with its codec. A row has the variant of [`ApiFormat`], the module of its codec, and its feature.
+/// Connects each variant of [`ApiFormat`] with the module of its codec and its feature.
 macro_rules! codecs {
     ($($variant:ident in $folder:ident if $feature:literal;)+) => {
         impl ApiFormat {
-            /// Returns the facts about requests to a server with this API.
             #[cfg(feature = "model")]
             pub(crate) fn request_facts(self, server: Server) -> &'static RequestFacts {
                 match self {
@@ -40,22 +39,22 @@ macro_rules! codecs {
                 }
             }
 
-            /// Returns what reads answers and writes histories. It brings the whole API into the program, so a method that
-            /// only publishes tools asks one of the functions below.
+            /// Returns what reads answers and writes histories.
+            ///
+            /// It brings the whole API into the program, so a method that only publishes tools asks a
+            /// function below.
             pub(crate) const fn codec(self) -> &'static dyn Codec {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
                 }
             }
 
-            /// Returns what writes definitions.
             pub(crate) const fn definition_codec(self) -> &'static dyn DefinitionCodec {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
                 }
             }
 
-            /// Returns what writes the tool choice.
             pub(crate) const fn choice_codec(self) -> &'static dyn ChoiceCodec {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => &crate::apis::$folder::$variant,)+
@@ -93,15 +92,16 @@ codecs! {
 }
 
 impl ApiFormat {
-    /// Combines the format with options for the definitions. Pass the result to
+    /// Combines the format with options, for
     /// [`ToolRegistry::definitions`](toolkit_core::ToolRegistry::definitions).
     #[must_use]
     pub const fn with_options(self, options: DefinitionOptions) -> ConfiguredFormat {
         ConfiguredFormat { format: self, options }
     }
 
-    /// Encodes definitions as the `tools` of a request, in the given order. The report of the returned
-    /// definitions lists all constraints and settings that the API cannot express.
+    /// Encodes definitions as the `tools` of a request, in the given order.
+    ///
+    /// The report lists all constraints and settings that the API cannot express.
     ///
     /// ```
     /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
@@ -131,11 +131,10 @@ impl ApiFormat {
         Renderer::new(self.definition_codec(), &definitions, names, options).render_all()
     }
 
-    /// Encodes tool choice and parallel tool calls as fields of a request.
+    /// Encodes tool choice and parallel tool calls as request fields.
     ///
     /// A setting that the API cannot express is approximated and reported. For example, a choice limited to
-    /// certain tools becomes the same choice among all tools, and the limit to one call at a time is left
-    /// out.
+    /// certain tools becomes a choice among all tools, and the limit to one call at a time is left out.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -166,8 +165,8 @@ impl ApiFormat {
 
     /// Sets the tools, the tool choice and the limit on parallel calls of a request.
     ///
-    /// Most APIs have a field `tools`; others put the tools and the tool choice into one object. If
-    /// `definitions` is empty, nothing is set, because providers refuse a tool choice without tools.
+    /// Most APIs have a field `tools`; others put tools and tool choice into one object. If `definitions` is
+    /// empty, nothing is set, because providers refuse a tool choice without tools.
     ///
     /// ```
     /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
@@ -192,22 +191,23 @@ impl ApiFormat {
         config: &EncodedToolConfig,
     ) {
         let tools = definitions.value();
-        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
-            overlay(request, &config.fields, |_, _| true);
-            fields::set_in(request, self.facts().fields.tools, tools.clone());
+        let Some(list) = tools.as_array() else { return };
+        if list.is_empty() {
+            return;
         }
+        overlay(request, &config.fields, |_, _| true);
+        fields::set_in(request, self.facts().fields.tools, tools.clone());
     }
 
-    /// Parses the calls in a response, and returns them in the order of the response. The payload is a
-    /// response body, one choice, one message, one call, or a list of calls.
+    /// Parses the calls in a response body, a choice, a message, a call, or a list of calls.
     ///
-    /// Tool names keep the provider's spelling, which [`ToolRegistry::get`](toolkit_core::ToolRegistry::get)
-    /// understands. Ids and arguments stay unchanged. A call without an id gets a unique id, which is the
-    /// same whenever the same payload is parsed.
+    /// The calls are in the order of the response. Tool names keep the provider's spelling, which
+    /// [`ToolRegistry::get`](toolkit_core::ToolRegistry::get) understands. Ids and arguments stay unchanged.
+    /// A call without an id gets a unique id, always the same for the same payload.
     ///
-    /// A call with invalid JSON as arguments is returned as well. When it is dispatched, the result explains the error to
-    /// the model. A call without a name is not returned, and neither is a call with the id, the name and the arguments of
-    /// another one.
+    /// A call with invalid JSON as arguments is returned as well; the result of its dispatch explains the
+    /// error to the model. A call without a name is left out, and so is a repetition of the same id, name and
+    /// arguments.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -221,24 +221,24 @@ impl ApiFormat {
     /// ```
     ///
     /// # Errors
-    /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, the text of this error is part of the `WireError`.
+    /// [`WireError`] if the payload is not a response of this format, with the text of the provider's error
+    /// if there is one.
     pub fn parse_calls(self, payload: &Value) -> Result<Vec<ToolCall>, WireError> {
         reading::parse_calls(self.codec(), payload)
     }
 
-    /// Parses a response: text, reasoning, calls, finish reason, usage, and the model's messages for the
-    /// history. The payload is the same as for [`parse_calls`](Self::parse_calls).
+    /// Parses a complete response from the same payloads as [`parse_calls`](Self::parse_calls).
     ///
     /// # Errors
-    /// [`WireError`] if the payload is not a response of this format. If the provider reported an error
-    /// instead of an answer, the text of this error is part of the `WireError`.
+    /// [`WireError`] if the payload is not a response of this format, with the text of the provider's error
+    /// if there is one.
     pub fn parse_response(self, payload: &Value) -> Result<Response, WireError> {
         reading::parse_response(self.codec(), payload)
     }
 
-    /// Parses the token counts of a response body, even if the body has no answer. Providers also count the tokens
-    /// of a blocked prompt.
+    /// Parses the token counts of a body, even without an answer.
+    ///
+    /// Providers also count the tokens of a blocked prompt.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -257,12 +257,11 @@ impl ApiFormat {
 
     /// Returns the model's messages in a response, for the history. Add them before the tool results.
     ///
-    /// The method accepts the same payloads as [`parse_calls`](Self::parse_calls) and generates the same call
-    /// ids. All content is kept, including unknown fields. Only content that the provider would refuse in the
-    /// next request is dropped.
+    /// Payloads and generated call ids are those of [`parse_calls`](Self::parse_calls). All content is kept,
+    /// including unknown fields, except what the provider would refuse in the next request.
     ///
-    /// If the arguments of a call are not a JSON object, they become a JSON object with the string
-    /// `invalid_arguments` as its only member. Illegal characters in tool names are replaced.
+    /// Arguments that are not a JSON object become an object with the string `invalid_arguments` as its only
+    /// member. Illegal characters in tool names are replaced.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.

@@ -2,6 +2,10 @@
 
 #[cfg(feature = "model")]
 mod functions;
+#[cfg(feature = "model")]
+mod json_serializer;
+#[cfg(feature = "model")]
+mod json_writer;
 #[macro_use]
 mod macros;
 

@@ -1,7 +1,5 @@
-//! Tools defined by the providers, such as web search, code execution and MCP connectors, and the calls of
-//! such tools.
+//! Tools defined by the providers, such as web search and MCP connectors, and their calls.
 
-/// Declares a function for each tool of an API. A row has the function and the JSON of the tool.
 #[cfg(any(feature = "api-anthropic", feature = "api-gemini", feature = "api-openai-responses"))]
 macro_rules! hosted_tools {
     ($format:ident: $($(#[$doc:meta])* $name:ident($($field:ident: $type:ty),*) = $definition:tt;)+) => {
@@ -25,15 +23,14 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 
-/// A tool defined by a provider. A request lists it together with the program's own tools.
+/// A tool defined by a provider, such as web search. A request lists it with the program's tools.
 ///
 /// The modules [`openai`], [`anthropic`] and [`gemini`] have a function for each known tool. For any other
 /// tool, pass the JSON from the provider's reference to [`new`](Self::new). The JSON is never changed.
 ///
 /// Add hosted tools with [`Definitions::with_hosted`](crate::Definitions::with_hosted). The provider runs
-/// most of these tools itself. The calls of such tools are in [`Response::hosted`](crate::Response::hosted)
-/// and are not dispatched. The program itself runs a few hosted tools: see
-/// [`answered_by`](Self::answered_by).
+/// most of them itself; their calls are in [`Response::hosted`](crate::Response::hosted) and are not
+/// dispatched. The program runs a few of them: see [`answered_by`](Self::answered_by).
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;
@@ -49,18 +46,18 @@ use std::fmt;
 #[derive(Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostedTool {
-    /// The API that defines the tool. Definitions for another API leave the tool out and report the loss.
+    /// The API that defines the tool. Definitions for another API leave it out and report the loss.
     #[serde(serialize_with = "format_name")]
     pub format: ApiFormat,
-    /// The entry for the `tools` of a request, in the JSON of the API.
+    /// The entry for `tools`, in the JSON of the API.
     pub definition: Value,
-    /// Other request fields needed by the tool, such as Anthropic's `mcp_servers`.
-    /// [`request_fields`](Self::request_fields) merges the fields of several tools.
+    /// Other request fields that the tool needs, such as Anthropic's `mcp_servers`.
+    /// [`request_fields`](Self::request_fields) merges them.
     pub request: Fields,
 }
 
 impl fmt::Debug for HostedTool {
-    /// Writes the fields with `***` for each secret, such as an access token or an HTTP header.
+    /// Writes `***` for each secret, such as an access token or an HTTP header.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostedTool")
             .field("format", &self.format)
@@ -70,22 +67,28 @@ impl fmt::Debug for HostedTool {
     }
 }
 
-/// Replaces the secrets of hosted tools by `***`: access tokens, and the values of HTTP headers.
+/// Replaces access tokens and values of HTTP headers by `***`.
 pub(crate) fn without_secrets(mut value: Value) -> Value {
     hide_secrets(&mut value, false);
     value
 }
 
-/// Replaces the secrets inside a value, and all its strings if `is_secret` is `true`. Recursion is safe, because the
-/// parser limits the depth of the value.
+/// Replaces secrets, or all strings if `is_secret` is `true`. Recursion is safe, because the parser limits
+/// the depth.
 fn hide_secrets(value: &mut Value, is_secret: bool) {
     match value {
         Value::String(_) if is_secret => *value = "***".into(),
-        Value::Array(list) => list.iter_mut().for_each(|value| hide_secrets(value, is_secret)),
-        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| {
-            let is_named = matches!(name.as_str(), "authorization" | "authorization_token" | "headers");
-            hide_secrets(value, is_secret || is_named);
-        }),
+        Value::Array(list) => {
+            for value in list {
+                hide_secrets(value, is_secret);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let is_named = matches!(name.as_str(), "authorization" | "authorization_token" | "headers");
+                hide_secrets(value, is_secret || is_named);
+            }
+        }
         _ => {}
     }
 }
@@ -95,14 +98,14 @@ fn format_name<S: Serializer>(format: &ApiFormat, serializer: S) -> Result<S::Ok
 }
 
 impl HostedTool {
-    /// Creates a hosted tool from an entry for the `tools` of a request.
+    /// Creates a hosted tool from an entry for `tools`.
     #[must_use]
     pub fn new(format: ApiFormat, definition: Value) -> Self {
         Self { format, definition, request: Fields::new() }
     }
 
-    /// Sets a field of the definition. If a Gemini definition contains only one object, as in
-    /// `{"googleSearch": {}}`, the field is set in this inner object.
+    /// Sets a field of the definition, or of its only object in a Gemini definition such as
+    /// `{"googleSearch": {}}`.
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
         if let Some(fields) = self.settings() {
@@ -111,36 +114,35 @@ impl HostedTool {
         self
     }
 
-    /// Adds a request field needed by the tool.
+    /// Adds a request field that the tool needs.
     #[must_use]
     pub fn with_request(mut self, field: &str, value: impl Into<Value>) -> Self {
         set(&mut self.request, field, value);
         self
     }
 
-    /// Returns the fields that set options of the tool: the fields of the definition, or for Gemini, the
-    /// fields of the only object in the definition.
     fn settings(&mut self) -> Option<&mut Fields> {
         let fields = self.definition.as_object_mut()?;
         let is_nested = fields.len() == 1 && !fields.contains_key("type");
         if is_nested { fields.values_mut().next()?.as_object_mut() } else { Some(fields) }
     }
 
-    /// Returns the name of the tool. If the definition has no `name`, the type of the tool is returned, or
-    /// for Gemini, the name of the only field.
+    /// Returns the name of the tool. Without a `name`, it is the type, or for Gemini, the only field.
     #[must_use]
     pub fn name(&self) -> &str {
-        let [name, kind] = ["name", "type"].map(|field| text(&self.definition, field));
-        let key = || self.definition.as_object().and_then(|fields| fields.keys().next());
-        match (name, kind) {
-            ("", "") => key().map_or("", String::as_str),
-            ("", kind) => kind,
-            (name, _) => name,
+        for field in ["name", "type"] {
+            let name = text(&self.definition, field);
+            if !name.is_empty() {
+                return name;
+            }
         }
+        let Some(fields) = self.definition.as_object() else { return "" };
+        fields.keys().next().map_or("", String::as_str)
     }
 
-    /// Returns the request fields needed by `tools` in addition to the definitions. If several tools have a
-    /// list in the same field, the lists are joined. Tools of other APIs are skipped.
+    /// Returns the request fields that `tools` need.
+    ///
+    /// Lists in the same field are joined. Tools of other APIs are skipped.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -153,7 +155,10 @@ impl HostedTool {
     #[must_use]
     pub fn request_fields<'a>(tools: impl IntoIterator<Item = &'a Self>, format: ApiFormat) -> Fields {
         let mut fields = Fields::new();
-        for tool in tools.into_iter().filter(|tool| tool.format == format) {
+        for tool in tools {
+            if tool.format != format {
+                continue;
+            }
             for (name, value) in &tool.request {
                 match (fields.get_mut(name), value) {
                     (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
@@ -165,47 +170,48 @@ impl HostedTool {
     }
 }
 
-/// A call of a tool run by the provider itself, for display and logs. It is never dispatched.
+/// A call of a tool run by the provider, for display and logs. It is never dispatched.
 ///
-/// The history keeps the provider's own JSON of the call, so nothing depends on these fields.
+/// The history keeps the provider's own JSON, so nothing depends on these fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct HostedCall {
-    /// The id that the provider assigned to the call. Empty if there is none.
+    /// The provider's id of the call. Empty if there is none.
     pub id: String,
-    /// The type of the call in the provider's JSON, such as `web_search_call` or `mcp_tool_use`.
+    /// The type of the call, such as `web_search_call` or `mcp_tool_use`.
     pub kind: String,
     /// The name of the tool, such as `web_search`.
     pub name: String,
-    /// The name of the MCP server that has the tool. Empty if the tool is not an MCP tool.
+    /// The name of the tool's MCP server. Empty for other tools.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub server: String,
-    /// The arguments, as far as the provider returns them: an object, or a string with the code of a code
-    /// execution.
+    /// The returned arguments: an object, or a string with the code of a code execution.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
-    /// The output in the provider's JSON. `None` while the tool runs, and for tools whose output is not
-    /// returned.
+    /// The output in the provider's JSON. `None` while the tool runs, or if the output is not returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }
 
-/// A part of a response that belongs to a hosted tool.
 #[derive(Debug)]
 pub(crate) enum HostedPart {
     /// A call, with its output if the same part contains both.
     Call(HostedCall),
-    /// The output of an earlier call: the call with the same id, or if the output has no id, the last call
-    /// with the same name.
+    /// The output of the call with the same id, or without an id, of the last call with the same name.
     Output(HostedCall),
 }
 
 impl HostedCall {
-    /// Creates a call from the JSON `part`. `kind` is the type of the call, and `name` the name of the tool.
+    /// Creates a call from the JSON `part`. `kind` is the type of the call.
     pub(crate) fn from_part(part: &Value, kind: &str, name: &str, arguments: Option<&Value>) -> Self {
-        let ids = ["call_id", "tool_use_id", "id"].into_iter().map(|field| text(part, field));
-        let id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
+        let mut id = "";
+        for field in ["call_id", "tool_use_id", "id"] {
+            id = text(part, field);
+            if !id.is_empty() {
+                break;
+            }
+        }
         let arguments = match arguments {
             Some(Value::String(json)) => match serde_json::from_str(json) {
                 Ok(object @ Value::Object(_)) => object,
@@ -218,25 +224,24 @@ impl HostedCall {
         Self { id: id.to_owned(), kind, name, arguments, ..Self::default() }
     }
 
-    /// Sets the output, unless it is missing or `null`.
     pub(crate) fn with_output(mut self, output: Option<&Value>) -> Self {
         self.output = output.filter(|output| !output.is_null()).cloned();
         self
     }
 }
 
-/// The calls of hosted tools in a response, each with its output.
+/// The calls of hosted tools in a response.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct HostedCalls {
     calls: Vec<HostedCall>,
     /// The latest call with each id.
     by_id: HashMap<String, usize>,
-    /// The calls without an output, by the name of their tool. Calls that have got one are removed later.
+    /// The calls without an output, by tool name. Answered calls are removed later.
     open: HashMap<String, Vec<usize>>,
 }
 
 impl HostedCalls {
-    /// Adds a part. Returns its call, with the output if the part is an output.
+    /// Adds a part, and returns its call.
     pub(crate) fn add(&mut self, part: HostedPart) -> &HostedCall {
         let Self { calls, by_id, open } = self;
         let (answered, call) = match part {
@@ -263,7 +268,6 @@ impl HostedCalls {
     }
 }
 
-/// Returns the calls of hosted tools in a response, each with its output.
 pub(crate) fn calls(parts: impl IntoIterator<Item = HostedPart>) -> Vec<HostedCall> {
     let mut hosted = HostedCalls::default();
     for part in parts {

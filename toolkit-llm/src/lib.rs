@@ -1,10 +1,10 @@
 //! Language models and the JSON of their providers, without IO.
 //!
-//! [`ApiFormat`] converts between the framework's types and the JSON of a provider: definitions, calls, results, streams
-//! and histories. Each API has a folder, and the code shared by several APIs is outside these folders.
+//! [`ApiFormat`] converts between the framework's types and the JSON of a provider: definitions, calls,
+//! results, streams and histories. Each API has a folder; code shared by several APIs is outside of them.
 //!
-//! With the feature `model`, a `ChatModel` answers a `ModelRequest`, and `transport` makes one from your own connection.
-//! The clients of the crate `toolkit-llm-http` are such models.
+//! With the feature `model`, a `ChatModel` answers a `ModelRequest`. `transport` makes one from your own
+//! connection, and the crate `toolkit-llm-http` has clients.
 //!
 //! ```
 //! use serde_json::json;
@@ -19,8 +19,8 @@
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What several APIs share is compiled with any of them: with one API alone, about sixty items are unused, and a condition
-// for each would say less than this line. With all APIs, nothing may be unused.
+// With one API alone, about sixty shared items are unused, and a condition for each would say less than this
+// line. With all APIs, nothing may be unused.
 #![cfg_attr(
     not(all(
         feature = "api-anthropic",
@@ -106,7 +106,7 @@ pub use model::{
     stream::ModelStream,
 };
 
-/// What the crates of this workspace share. Programs do not use it.
+/// Shared by the crates of this workspace. Programs do not use it.
 #[cfg(feature = "model")]
 #[doc(hidden)]
 pub mod __private {

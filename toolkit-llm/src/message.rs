@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_core::{Content, Media, ToolCall, ToolResult};
 
-/// One message of a conversation, independent of any provider.
+/// One message of a conversation, for any provider.
 ///
 /// In JSON, the field `role` is `user`, `assistant` or `tool`.
 ///
@@ -32,7 +32,7 @@ pub enum Message {
     User(UserMessage),
     /// The text and the tool calls of the model.
     Assistant(AssistantMessage),
-    /// The results of the tool calls in the preceding assistant message.
+    /// The results for the calls of the preceding message.
     Tool(ToolMessage),
 }
 
@@ -49,13 +49,13 @@ impl Message {
         Self::Assistant(AssistantMessage::text(text))
     }
 
-    /// Creates the message with the results of all calls of the preceding assistant message.
+    /// Creates the message with all results of a turn.
     #[must_use]
     pub fn tool(results: Vec<ToolResult>) -> Self {
         Self::Tool(ToolMessage::new(results))
     }
 
-    /// Returns the text of the message. The results of a tool message are separated by line breaks.
+    /// Returns the text of the message. Tool results are separated by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -68,14 +68,13 @@ impl Message {
         }
     }
 
-    /// Returns whether the message is input of the user. Feedback of an agent about an invalid answer is not
-    /// input.
+    /// Returns whether the message is input of the user, and not feedback of an agent.
     #[must_use]
     pub fn is_input(&self) -> bool {
         matches!(self, Self::User(message) if !message.is_feedback)
     }
 
-    /// Returns whether the message was written by an agent other than `agent`.
+    /// Returns whether an agent other than `agent` wrote the message.
     #[must_use]
     pub fn is_of_other(&self, agent: &str) -> bool {
         let author = match self {
@@ -95,16 +94,16 @@ impl From<ToolMessage> for Message {
 
 from_contents!(Message: User(UserMessage), Assistant(AssistantMessage));
 
-/// The input of the user: a list of contents, such as text and images.
+/// The input of the user, such as text and images.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserMessage {
     /// The contents, in order.
     #[serde(with = "toolkit_core::output::serde::contents")]
     pub content: Vec<Content>,
-    /// Whether an agent wrote this message to ask its model for another answer, because an answer was
-    /// invalid. Such feedback is not input: guardrails for inputs skip it, and no shortened history begins
-    /// with it.
+    /// Whether the message is an agent's feedback about an invalid answer.
+    ///
+    /// Feedback is not input: guardrails for inputs skip it, and no shortened history begins with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_feedback: bool,
 }
@@ -125,13 +124,13 @@ impl UserMessage {
         Self { content: content.into_iter().collect(), is_feedback: false }
     }
 
-    /// Creates feedback: a message that asks the model for another answer, because an answer was invalid.
+    /// Creates feedback, which asks for another answer.
     #[must_use]
     pub fn feedback(text: impl Into<String>) -> Self {
         Self { is_feedback: true, ..Self::from(text.into()) }
     }
 
-    /// Returns the contents as text, separated by line breaks. Each media item becomes a placeholder such as
+    /// Returns the contents as text, separated by line breaks, with placeholders such as
     /// `[image image/png]`.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -148,14 +147,14 @@ from! { UserMessage:
     contents: Vec<Content> => Self::new(contents);
 }
 
-/// Creates a message from several contents, as in `agent.run(["What is this?".into(), photo.into()])`.
+/// Creates a message from contents, as in `agent.run(["What is this?".into(), photo.into()])`.
 impl<const N: usize> From<[Content; N]> for UserMessage {
     fn from(contents: [Content; N]) -> Self {
         Self::new(contents)
     }
 }
 
-/// A message of the model: its text, its reasoning and its tool calls.
+/// A message of the model: text, reasoning and tool calls.
 ///
 /// ```
 /// use toolkit_ai::{ToolCall, ToolResult};
@@ -174,7 +173,7 @@ impl<const N: usize> From<[Content; N]> for UserMessage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssistantMessage {
-    /// The name of the agent of the message. Empty if unknown.
+    /// The name of the agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The text of the answer.
@@ -183,28 +182,29 @@ pub struct AssistantMessage {
     /// The visible reasoning of the model.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The tool calls, in the order in which the model wrote them.
+    /// The tool calls, in the order of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// The name of the answer tool of a run. Its arguments are the final answer. Empty if no call in this message
-    /// gives the final answer.
+    /// The name of the tool whose arguments are the final answer. Empty if no call gives it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer_tool: String,
-    /// The token counts of the model call that returned the message, in the messages of an agent. Counts that the provider
-    /// does not report are 0. The message of a [`ModelResponse`] has none: they are in
-    /// [`usage`](crate::ModelResponse::usage).
+    /// The token counts of the model call that returned the message.
+    ///
+    /// Only the messages of an agent have them; those of a [`ModelResponse`] are in
+    /// [`usage`](crate::ModelResponse::usage). Counts that the provider does not report are 0.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
-    /// The same message in the JSON of the provider's API. Later requests to the same API contain this JSON
-    /// unchanged, including its signatures, encrypted reasoning and unknown fields.
+    /// The message in the provider's JSON. Later requests to the same API contain it unchanged,
+    /// including signatures, encrypted reasoning and unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeMessages>,
-    /// Whether the provider paused this message during a long turn with the provider's own tools. If the next
-    /// request ends with this message, the provider continues it.
+    /// Whether the provider paused a long turn with its own tools.
+    ///
+    /// It continues if the next request ends with this message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// Whether an agent has changed the message, while a conversation kept by the provider still contains the
-    /// original. Later requests then do not continue that conversation, and contain the whole history.
+    /// Whether an agent changed the message, while a conversation kept by the provider has the
+    /// original. Later requests then contain the whole history.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub differs_from_server: bool,
 }
@@ -223,22 +223,23 @@ impl AssistantMessage {
         self
     }
 
-    /// Returns whether the arguments of `call` are the final answer of a run, valid or not.
+    /// Returns whether `call` gives the final answer of a run, valid or not.
     #[must_use]
     pub fn is_answer(&self, call: &ToolCall) -> bool {
         !self.answer_tool.is_empty() && self.answer_tool == call.name
     }
 
-    /// Returns whether the arguments of any call are the final answer of a run, valid or not.
+    /// Returns whether any call gives the final answer of a run, valid or not.
     #[must_use]
     pub fn has_answer(&self) -> bool {
         self.calls.iter().any(|call| self.is_answer(call))
     }
 
-    /// Drops the JSON of the provider's API, because the message was changed.
+    /// Drops the provider's JSON, because the message was changed.
     pub fn drop_native(&mut self) {
-        let native = self.native.take();
-        self.differs_from_server |= native.is_some_and(|native| native.conversation.is_some());
+        if let Some(native) = self.native.take() {
+            self.differs_from_server |= native.conversation.is_some();
+        }
     }
 
     /// Returns whether the message has neither text nor calls.
@@ -253,24 +254,24 @@ setters! { AssistantMessage:
     by(agent: impl Into<String>) = agent.into();
 }
 
-/// An assistant message in the JSON of one API format. Some formats use several JSON messages for one
-/// assistant message.
+/// An assistant message in the JSON of one API format, in one or several JSON messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NativeMessages {
     /// The [name](crate::ApiFormat::name) of the API format.
     pub format: String,
-    /// The JSON messages, sent back unchanged in later requests.
+    /// The JSON messages, sent back unchanged.
     pub messages: Vec<Value>,
-    /// The id of the response, if the provider has stored it. A later request can continue from this
-    /// response. See [`ServerState`](crate::model::ServerState).
+    /// The id of the response, if the provider has stored it. See
+    /// [`ServerState`](crate::model::ServerState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The id of the conversation at the provider, if the provider stores the messages in a conversation.
+    /// The id of the provider's conversation, if it stores the messages in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// The id of the container in which the provider ran code for this message. Anthropic needs the id to
-    /// continue a turn, so later requests of the same turn contain it.
+    /// The id of the container in which the provider ran code.
+    ///
+    /// Anthropic needs it in later requests of the same turn.
     ///
     /// To keep the files of the container for later turns, set the field `container` with
     /// [`ModelOptions::with_extra`](crate::ModelOptions::with_extra).
@@ -296,12 +297,12 @@ impl NativeMessages {
     }
 }
 
-/// The results of the tool calls in the preceding assistant message, in the order of the calls.
+/// The results for the preceding assistant message, in the order of its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolMessage {
-    /// The name of the agent that made the calls. Empty if unknown.
+    /// The name of the calling agent. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// One result for each call.
@@ -321,7 +322,7 @@ setters! { ToolMessage:
     by(agent: impl Into<String>) = agent.into();
 }
 
-/// Sets whether the JSON of `result` includes the details of an error.
+/// Sets whether the JSON of `result` includes error details.
 pub fn store_details(result: &mut ToolResult, stored: bool) {
     if let Err(error) = &mut result.outcome {
         *error = error.clone().with_stored_details(stored);

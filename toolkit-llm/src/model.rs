@@ -1,5 +1,5 @@
-//! The parts of requests to language models and of their answers. [`ChatModel`],
-//! [`ModelRequest`] and the other types that most programs name are at the root of the crate.
+//! Requests to language models and their answers; the types that most programs name are at the root of the
+//! crate.
 
 pub mod answer;
 mod bill;

@@ -19,42 +19,51 @@ use toolkit_core::call::{CallId, ToolCall};
 use toolkit_core::name::WireNames;
 
 impl DecodedPayload<'_> {
-    /// Returns the ids of all calls. If the provider sent no id for a call, an id is generated.
+    /// Returns the ids of calls, generated where missing.
     fn ids(&self) -> Vec<CallId> {
         let calls = self.messages.iter().flat_map(ReceivedMessage::calls);
         ids::complete(calls.map(|call| (call.json, call.id.as_deref())))
     }
 
     fn into_calls(self, ids: Vec<CallId>) -> Vec<ToolCall> {
-        let parts = self.messages.into_iter().flat_map(|message| message.parts);
-        let calls = parts.filter_map(|part| match part {
-            MessagePart::Call(call) => Some(call),
-            MessagePart::Other(_) => None,
-        });
-        calls.zip(ids).map(|(call, id)| call.into_call(id)).collect()
+        let mut calls = Vec::with_capacity(ids.len());
+        let mut ids = ids.into_iter();
+        for message in self.messages {
+            for part in message.parts {
+                let MessagePart::Call(call) = part else { continue };
+                let Some(id) = ids.next() else { return calls };
+                calls.push(call.into_call(id));
+            }
+        }
+        calls
     }
 
-    /// Writes the received messages for the next request.
-    ///
-    /// `ids` are the ids of the calls, and `form` is the form of the ids in requests. `names` has the provider's
-    /// spellings of the tool names.
+    /// Writes the received messages for the next request, with the call ids `ids` in the form `form`.
     fn write(&self, codec: &dyn Codec, ids: &[CallId], form: HistoryForm, names: &WireNames) -> Vec<Value> {
         let mut ids = request_ids(codec, form, ids.iter().map(CallId::as_str)).into_iter();
         let rule = codec.facts().tools.names;
         let mut written = Vec::with_capacity(self.messages.len());
         for message in &self.messages {
-            let parts = message.parts.iter().filter_map(|part| match part {
-                MessagePart::Call(call) => Some(codec.write_call(call.outgoing(ids.next()?, rule, names))),
-                MessagePart::Other(part) => codec.write_part(part),
-            });
-            let parts = parts.collect();
+            let mut parts = Vec::new();
+            for part in &message.parts {
+                match part {
+                    MessagePart::Call(call) => {
+                        let Some(id) = ids.next() else { continue };
+                        parts.push(codec.write_call(call.outgoing(id, rule, names)));
+                    }
+                    MessagePart::Other(part) => parts.extend(codec.write_part(part)),
+                }
+            }
             written.extend(codec.write_message(message, parts));
         }
         written
     }
 }
 
-/// Returns the call ids of a turn in the form that requests accept.
+fn ends_blank(message: &ReceivedMessage<'_>) -> bool {
+    matches!(message.parts.last(), Some(MessagePart::Call(call)) if call.is_blank())
+}
+
 pub(crate) fn request_ids<'a>(
     codec: &dyn Codec,
     form: HistoryForm,
@@ -70,13 +79,13 @@ pub(crate) fn request_ids<'a>(
     }
 }
 
-/// Finds the messages of the model in a payload, with the calls that may be run.
+/// Finds the messages, with the calls that may run.
 fn read<'a>(codec: &dyn Codec, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
     let mut reading = codec.read(payload)?;
-    let is_blank = |part: &MessagePart<'_>| matches!(part, MessagePart::Call(call) if call.is_blank());
-    let may_be_cut = reading.messages.iter().any(|message| message.parts.last().is_some_and(is_blank));
-    let is_unclear = may_be_cut && finish(codec, &reading).is_unknown();
-    reading.messages.iter_mut().for_each(|message| message.settle(is_unclear));
+    let is_unclear = reading.messages.iter().any(ends_blank) && finish(codec, &reading).is_unknown();
+    for message in &mut reading.messages {
+        message.settle(is_unclear);
+    }
     Ok(reading)
 }
 
@@ -113,7 +122,7 @@ pub(crate) fn parse_response(codec: &'static dyn Codec, payload: &Value) -> Resu
     Ok(response)
 }
 
-/// Reads a response body. If its calls were already read from a stream, pass them as `calls`.
+/// Reads a response body, with the `calls` already read from a stream, if any.
 pub(crate) fn response(
     codec: &'static dyn Codec,
     payload: &Value,
@@ -121,8 +130,8 @@ pub(crate) fn response(
 ) -> Result<Response, WireError> {
     let reading = read(codec, payload)?;
     let count = reading.messages.iter().flat_map(ReceivedMessage::calls).count();
-    let calls = calls.filter(|calls| calls.len() == count);
-    let ids = match &calls {
+    let streamed = calls.filter(|calls| calls.len() == count);
+    let ids = match &streamed {
         Some(calls) => calls.iter().map(|call| call.id.clone()).collect(),
         None => reading.ids(),
     };
@@ -135,28 +144,31 @@ pub(crate) fn response(
     let mut response =
         Response { native, usage, hosted, id, container, container_expires_at, ..Response::default() };
     codec.describe(&reading, &mut response);
-    response.calls = calls.unwrap_or_else(|| reading.into_calls(ids));
+    response.calls = match streamed {
+        Some(calls) => calls,
+        None => reading.into_calls(ids),
+    };
     response.settle();
     Ok(response)
 }
 
-/// Reads the token counts of a response body.
 pub(crate) fn usage(codec: &dyn Codec, payload: &Value) -> Usage {
     let mut response = Response { usage: Usage::read(payload, &codec.facts().usage), ..Response::default() };
-    // The codec corrects the counts when it describes a response.
+    // The codec corrects the counts there.
     codec.describe(&DecodedPayload { payload, messages: Vec::new() }, &mut response);
     response.usage
 }
 
-/// Merges a payload into one response body if it is a list of the events of a stream. Returns any other
-/// payload unchanged. Also returns whether the response is complete.
+/// Merges a list of the events of a stream into one body. Also returns whether the response is complete.
 fn join<'a>(codec: &'static dyn Codec, payload: &'a Value) -> Result<(Cow<'a, Value>, bool), WireError> {
-    let Some(events) = payload.as_array().filter(|list| list.iter().any(|value| codec.is_chunk(value)))
-    else {
+    let Value::Array(events) = payload else { return Ok((Cow::Borrowed(payload), true)) };
+    if !events.iter().any(|event| codec.is_chunk(event)) {
         return Ok((Cow::Borrowed(payload), true));
-    };
+    }
     let mut stream = Assembly::new(codec);
-    events.iter().try_for_each(|event| codec.push(&mut stream, event))?;
+    for event in events {
+        codec.push(&mut stream, event)?;
+    }
     let is_complete = codec.is_complete(&stream);
     Ok((Cow::Owned(codec.finish(&mut stream)), is_complete))
 }

@@ -7,9 +7,11 @@ use serde_json::Value;
 use std::ops::{AddAssign, SubAssign};
 use toolkit_core::call::ToolCall;
 
-/// A model's response. If the provider returned several choices, text, reasoning and refusal are from the first
-/// choice, and calls are from all choices: GitHub Copilot splits one answer into a choice with the text and a choice
-/// with the calls. So do not request alternatives in a conversation with tools.
+/// A model's response.
+///
+/// If there are several choices, text, reasoning and refusal are from the first choice, and calls are from
+/// all: GitHub Copilot splits one answer into a choice with the text and a choice with the calls. Do not
+/// request alternatives in a conversation with tools.
 ///
 /// ```
 /// use serde_json::json;
@@ -33,33 +35,35 @@ pub struct Response {
     pub text: String,
     /// The reasoning, as far as the provider returns it.
     pub reasoning: String,
-    /// The model's explanation for refusing to answer, or the provider's explanation for blocking the answer. Empty if
-    /// there is none.
+    /// The explanation of the model for refusing, or of the provider for blocking the answer. Empty if there
+    /// is none.
     pub refusal: String,
-    /// The tool calls, in the order of the response.
+    /// The tool calls, in order.
     pub calls: Vec<ToolCall>,
-    /// The calls of tools run by the provider itself, each with its output. They are not dispatched.
+    /// The calls of tools run by the provider itself, with their outputs. They are not dispatched.
     pub hosted: Vec<HostedCall>,
     /// The reason why the model stopped.
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
-    /// The model's messages in the provider's JSON. Add them to the history before the tool results.
+    /// The messages in the provider's JSON. Add them to the history before the tool results.
     pub native: Vec<Value>,
-    /// The id that the provider assigned to the response. Empty if there is none. In the Responses API, a
-    /// later request can refer to the response by this id, in the field `previous_response_id`.
+    /// The provider's id of the response.
+    ///
+    /// Empty if there is none. In the Responses API, the field `previous_response_id` of a later request can
+    /// refer to it.
     pub id: String,
-    /// The id of the container in which the provider ran code. Empty if the response has none. Anthropic's
-    /// API expects this id in the field `container` of the next request if the code waits for the results of
-    /// calls, or if its files are needed.
+    /// The id of the container in which the provider ran code.
+    ///
+    /// Empty if there is none. Anthropic expects it in the field `container` of the next request if the code
+    /// waits for results, or if its files are needed.
     pub container: String,
-    /// The time at which the container expires, as in `2026-11-23T12:00:00Z`. Empty if the response has none.
+    /// The time at which the container expires, as in `2026-11-23T12:00:00Z`. Empty if there is none.
     pub container_expires_at: String,
 }
 
 impl Response {
-    /// Sets the finish reason to `ToolCalls` if the response has calls. Some servers report `stop` for such a
-    /// response.
+    /// Sets the finish reason `ToolCalls` if there are calls. Some servers report `stop`.
     pub(crate) fn settle(&mut self) {
         if self.finish == FinishReason::Stop && !self.calls.is_empty() {
             self.finish = FinishReason::ToolCalls;
@@ -79,11 +83,11 @@ pub enum FinishReason {
     ToolCalls,
     /// The token limit was reached.
     Length,
-    /// The provider filtered the answer, or the model refused to continue.
+    /// The provider filtered the answer, or the model refused.
     Refused,
-    /// The connection ended before the response was complete, or the service failed.
+    /// The connection ended early, or the service failed.
     Interrupted,
-    /// Any other reason, as the provider's string.
+    /// Another reason, as the provider's string.
     Other(String),
 }
 
@@ -99,7 +103,7 @@ impl FinishReason {
     #[must_use]
     pub fn parse(word: &str) -> Self {
         match word {
-            // `idle` is a status of Gemini's interactions. Some servers send the name of the model's last token.
+            // `idle` is of Gemini's interactions. Some servers send the name of the model's last token.
             "" | "stop" | "STOP" | "end_turn" | "stop_sequence" | "completed" | "COMPLETE"
             | "STOP_SEQUENCE" | "idle" | "eos" | "eos_token" => Self::Stop,
             "tool_calls" | "function_call" | "tool_use" | "TOOL_CALL" | "requires_action" => Self::ToolCalls,
@@ -145,8 +149,8 @@ impl FinishReason {
         }
     }
 
-    /// Returns whether the provider paused the turn. The provider continues the turn if the next request ends
-    /// with the same message, unchanged.
+    /// Returns whether the provider paused the turn. It continues if the next request ends with the same
+    /// message, unchanged.
     ///
     /// ```
     /// use toolkit_ai::llm::FinishReason;
@@ -160,13 +164,12 @@ impl FinishReason {
         matches!(self, Self::Other(reason) if matches!(reason.as_str(), "pause_turn" | "compaction"))
     }
 
-    /// Returns whether generation stopped early. The arguments of the last call may then be incomplete.
+    /// Returns whether generation stopped early. The last call may then be incomplete.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Length | Self::Refused | Self::Interrupted)
     }
 
-    /// Returns whether it is unknown what the provider's word means.
     pub(crate) fn is_unknown(&self) -> bool {
         // With these reasons, Gemini sends whole calls: to no tool of the request, or after too many others.
         const WITH_CALLS: [&str; 2] = ["UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"];
@@ -174,13 +177,13 @@ impl FinishReason {
         !self.is_paused() && !WITH_CALLS.contains(&reason.as_str())
     }
 
-    /// Returns whether a call that looks unfinished counts as cut off.
+    /// Returns whether an unfinished call counts as cut off.
     pub(crate) fn may_be_cut(&self) -> bool {
         self.is_cut() || self.is_unknown()
     }
 }
 
-/// The token counts of a response. A count is 0 if the provider does not report it.
+/// The token counts of a response. Counts that are not reported are 0.
 ///
 /// ```
 /// use toolkit_ai::llm::Usage;
@@ -192,23 +195,22 @@ impl FinishReason {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// The number of input tokens, including cached ones.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// The number of output tokens, including reasoning.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// The number of input tokens read from a cache.
+    /// Input tokens read from a cache.
     pub cached_input_tokens: u64,
-    /// The number of output tokens used for reasoning.
+    /// Output tokens used for reasoning.
     pub reasoning_tokens: u64,
-    /// The number of input tokens written into a cache. Some providers charge more for these tokens.
+    /// Input tokens written into a cache. Some providers charge more for them.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// The number of input tokens in the results of tools that the provider runs itself.
+    /// Input tokens in the results of the provider's own tools.
     #[serde(skip_serializing_if = "is_zero")]
     pub tool_tokens: u64,
 }
 
-// The signature is required by serde.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(count: &u64) -> bool {
     *count == 0
@@ -217,22 +219,26 @@ fn is_zero(count: &u64) -> bool {
 /// Reads a token count. Some servers write `11.0` or `"11"`.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
-        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|count| count as u64)),
+        Value::Number(number) => match number.as_u64() {
+            Some(count) => Some(count),
+            None => Some(number.as_f64()? as u64),
+        },
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }
 }
 
 impl Usage {
-    /// Creates token counts from input and output tokens.
+    /// Creates counts of input and output tokens.
     #[must_use]
     pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
         Self { input_tokens, output_tokens, ..Self::default() }
     }
 
-    /// Reads the token counts of a response. Their JSON pointers are in `fields`.
+    /// Reads the token counts of a response.
     ///
-    /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the reasoning.
+    /// Some servers do not count reasoning as output (xAI). The total then exceeds input and output by the
+    /// reasoning.
     pub(crate) fn read(payload: &Value, fields: &UsageFields) -> Self {
         let read = |pointer: &str| payload.pointer(pointer).and_then(count).unwrap_or_default();
         let mut usage = Self {
@@ -255,7 +261,7 @@ impl Usage {
         *self == Self::default()
     }
 
-    /// Returns the sum of input and output tokens.
+    /// Returns input plus output tokens.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -263,13 +269,13 @@ impl Usage {
 }
 
 setters! { Usage:
-    /// Sets the number of input tokens read from a cache.
+    /// Sets the input tokens read from a cache.
     with_cached_input(cached_input_tokens: u64) = cached_input_tokens;
-    /// Sets the number of output tokens used for reasoning.
+    /// Sets the output tokens used for reasoning.
     with_reasoning(reasoning_tokens: u64) = reasoning_tokens;
-    /// Sets the number of input tokens written into a cache.
+    /// Sets the input tokens written into a cache.
     with_cache_write(cache_write_tokens: u64) = cache_write_tokens;
-    /// Sets the number of input tokens in the results of tools that the provider runs itself.
+    /// Sets the input tokens in results of the provider's tools.
     with_tool(tool_tokens: u64) = tool_tokens;
 }
 

@@ -1,10 +1,9 @@
-//! Streamed responses while they are received: the events in the bytes, the pieces in the events, and the parts that
-//! the pieces belong to.
+//! Streamed responses: the events in the bytes, the pieces in the events, and their parts.
 
 pub(crate) mod assembly;
 mod event;
 pub(crate) mod event_stream;
-mod indexed;
+pub(crate) mod indexed;
 pub(crate) mod merge;
 pub(crate) mod part;
 pub(crate) mod parts;

@@ -31,8 +31,8 @@ use std::collections::HashSet;
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Returns random JSON. Field names and many strings are from `words`, because a codec would recognise
-/// nothing in other JSON.
+/// Returns random JSON, with field names and strings of `words`, without which a codec would recognise
+/// nothing.
 pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
     let word = select(words.split_whitespace().chain([""]).collect::<Vec<_>>());
     let leaf = prop_oneof![
@@ -40,7 +40,7 @@ pub(crate) fn any_json(words: &'static str) -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         (0..3u8).prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        // Numbers are multiples of 1/8, because not every JSON parser preserves the last bit of every number.
+        // Not every JSON parser preserves the last bit of a number, so numbers are multiples of 1/8.
         any::<i16>().prop_map(|number| Value::from(f64::from(number) / 8.0)),
         word.clone().prop_map(Value::from),
         any::<String>().prop_map(Value::from),
@@ -67,7 +67,6 @@ pub(crate) fn pieces(text: &str, cuts: &[usize]) -> Vec<String> {
     pieces
 }
 
-/// Returns the calls among the events of a stream.
 pub(crate) fn yielded_calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<ToolCall> {
     let call = |event: &StreamEvent| match event {
         StreamEvent::Call(call) => Some(call.clone()),
@@ -76,8 +75,9 @@ pub(crate) fn yielded_calls<'a>(events: impl IntoIterator<Item = &'a StreamEvent
     events.into_iter().filter_map(call).collect()
 }
 
-/// Checks that no parser panics on `payload`. The calls of the payload can be parsed if and only if its messages can be
-/// parsed.
+/// Checks that no parser panics on `payload`.
+///
+/// Its calls can be parsed if and only if its messages can be.
 pub(crate) fn check_payload(format: ApiFormat, payload: &Value) -> TestCaseResult {
     if let Some(reader) = RequestFormat::of(format) {
         let _ = reader.parse_definitions(payload);
@@ -89,7 +89,7 @@ pub(crate) fn check_payload(format: ApiFormat, payload: &Value) -> TestCaseResul
     Ok(())
 }
 
-/// Checks that encoded calls are parsed as the same calls, with names that the provider accepts.
+/// Checks that encoded calls are parsed as the same calls, with legal names.
 pub(crate) fn check_round_trip(format: ApiFormat, mut calls: Vec<ToolCall>) -> TestCaseResult {
     // Equal ids within a turn are told apart on purpose.
     let mut ids = HashSet::new();

@@ -1,7 +1,7 @@
-//! Reads requests: the definitions, the tool choice and the results in the JSON of a provider.
+//! Reads requests: the definitions, the tool choice and the results in a provider's JSON.
 //!
-//! [`RequestFormat`] is the entry point. To translate a request, read it with the format of its provider, and write it
-//! with the [`ApiFormat`] of another.
+//! [`RequestFormat`] is the entry point. To translate a request, read it with the format of its provider, and
+//! write it with another [`ApiFormat`].
 
 mod anthropic;
 mod choices;
@@ -57,29 +57,26 @@ pub enum RequestFormat {
     Gemini,
 }
 
-/// The tools of a request.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTools {
     own: Vec<ToolDefinition>,
-    /// The entries, or their parts, that define the provider's own tools, such as its web search.
+    /// The entries or parts that define the provider's own tools.
     hosted: Vec<Value>,
 }
 
 /// Reads the parts of one provider's requests. [`RequestFormat`] documents the public methods.
 pub(crate) trait RequestCodec: Codec {
-    /// Parses one entry of a list of tools and adds its tools to `found`. An entry may define several tools.
+    /// Parses one entry of a list of tools, which may define several tools.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError>;
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError>;
 
-    /// Parses tool results in the order of the payload. The caller sets the positions of the results.
+    /// Parses tool results in order. The caller sets their positions.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError>;
 
-    /// Returns the form of results in encoded messages.
     fn result_form(&self) -> ResultForm;
 }
 
-/// The place and the form of results in the messages of an API.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResultForm {
     /// The field with the parts of a message. Empty if each result is a message of its own.
@@ -93,7 +90,7 @@ impl RequestFormat {
     /// All formats.
     pub const ALL: &[Self] = &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
 
-    /// Returns the format for the requests of `api`, or `None` if they cannot be read.
+    /// Returns the format for the requests of `api`, if they can be read.
     #[must_use]
     pub fn of(api: ApiFormat) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.api() == api)
@@ -119,15 +116,16 @@ impl RequestFormat {
         }
     }
 
-    /// Returns the codec for the API with this name, which provider extras have.
+    /// Returns the codec for the API name in provider extras.
     fn named(api: &str) -> Option<&'static dyn RequestCodec> {
-        Self::ALL.iter().copied().find(|format| format.api().name() == api).map(Self::codec)
+        let format = Self::ALL.iter().find(|format| format.api().name() == api)?;
+        Some(format.codec())
     }
 
     /// Parses definitions from a list of tools, a single tool, or a request with `tools`.
     ///
-    /// Names keep the spelling of the payload. A tool without parameters gets the schema of an empty object. Tools that
-    /// the provider defines, such as its web search, are left out; [`hosted_tools`](Self::hosted_tools) returns them.
+    /// Names keep their spelling. A tool without parameters gets the schema of an empty object. The
+    /// provider's own tools are left out; [`hosted_tools`](Self::hosted_tools) returns them.
     ///
     /// # Errors
     /// [`WireError`] if the payload holds no tools, or a tool whose name is not
@@ -136,8 +134,8 @@ impl RequestFormat {
         Ok(self.parse_tools(payload)?.own)
     }
 
-    /// Returns the tools in a payload that the provider defines, such as web search and code execution. Their JSON is
-    /// not changed. [`parse_definitions`](Self::parse_definitions) leaves these tools out.
+    /// Returns the tools that the provider defines, such as web search, with their JSON unchanged.
+    /// [`parse_definitions`](Self::parse_definitions) leaves them out.
     ///
     /// # Errors
     /// The same as for [`parse_definitions`](Self::parse_definitions).
@@ -153,8 +151,7 @@ impl RequestFormat {
         Ok(found)
     }
 
-    /// Parses tool choice and parallel tool calls from the fields of a request. Returns
-    /// [`ToolConfig::default`] if the fields are missing.
+    /// Parses tool choice and parallel tool calls of a request. Missing fields give [`ToolConfig::default`].
     ///
     /// # Errors
     /// [`WireError`] if a field is not valid for the format.
@@ -166,12 +163,15 @@ impl RequestFormat {
         choices::parse_tool_config(self.codec(), request, names)
     }
 
-    /// Parses tool results from one message, one item, or a list. Messages of other kinds are skipped.
+    /// Parses tool results from a message, an item, or a list. Other messages are skipped.
     ///
     /// # Errors
     /// [`WireError`] if a result is not valid for the format.
     pub fn parse_results(self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let results = self.codec().parse_results(payload)?.into_iter().enumerate();
-        Ok(results.map(|(position, result)| result.with_position(position)).collect())
+        let mut results = Vec::new();
+        for (position, result) in self.codec().parse_results(payload)?.into_iter().enumerate() {
+            results.push(result.with_position(position));
+        }
+        Ok(results)
     }
 }

@@ -1,7 +1,7 @@
-//! Asks the codec of every API the questions in `data`, and compares the answers with the written ones.
+//! Asks the codec of every API the questions in `data`, and compares the answers.
 //!
-//! `data/<case>/<format>.json` holds what one API has to answer in one case. `tests/README.md` of the repository
-//! describes the questions, and how to add a case or an API.
+//! `data/<case>/<format>.json` holds what one API has to answer in one case. `tests/README.md` of the
+//! repository describes the questions, and how to add a case or an API.
 
 #[path = "codecs/answers.rs"]
 mod answers;
@@ -15,20 +15,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toolkit_llm::ApiFormat;
 
-/// The fields of a question or of an answer.
 type Fields = Map<String, Value>;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// Returns the names in a folder, sorted.
 fn names_in(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// A rule of a case, with the questions about it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
@@ -39,7 +36,7 @@ struct Rule {
     questions: Vec<Fields>,
 }
 
-/// Reads the rules of a file. There are none if the file gives the reason why the API has no part in the case.
+/// Reads the rules of a file, or none if it has the reason why the API has no part in the case.
 fn parse_rules(text: &str) -> Result<Vec<Rule>, String> {
     let file: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match file.get("not").and_then(Value::as_str) {
@@ -49,7 +46,7 @@ fn parse_rules(text: &str) -> Result<Vec<Rule>, String> {
     }
 }
 
-/// Returns the failures of one file. Each begins with the case and the format.
+/// Returns the failures of one file, each with the case and the format.
 fn failures_of(case: &str, format: ApiFormat) -> Vec<String> {
     let place = format!("{case}/{format}.json");
     let Ok(text) = fs::read_to_string(data().join(&place)) else {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Attribute, Expr, Ident, LitStr, Token};
 
-/// The path by which generated code refers to the facade: the argument `crate = path`, or `::toolkit_ai`.
+/// The path of the facade in generated code: the argument `crate = path`, or `::toolkit_ai`.
 pub(crate) struct CratePath(TokenStream);
 
 impl Default for CratePath {
@@ -33,7 +33,6 @@ impl ToTokens for CratePath {
     }
 }
 
-/// The argument `namespace`.
 #[derive(Default, Clone)]
 pub(crate) enum NamespaceAttr {
     #[default]
@@ -51,7 +50,6 @@ impl NamespaceAttr {
         if is_none { value(input).map(Self::None) } else { string(input).map(Self::Name) }
     }
 
-    /// Returns the name of the namespace, if there is one.
     pub(crate) fn name(&self) -> Option<&LitStr> {
         match self {
             Self::Name(name) => Some(name),
@@ -74,7 +72,6 @@ impl ToTokens for NamespaceAttr {
     }
 }
 
-/// The arguments of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<LitStr>,
@@ -82,24 +79,22 @@ pub(crate) struct ToolAttr {
     pub(crate) description: Option<Expr>,
     pub(crate) krate: CratePath,
     pub(crate) timeout: Option<Duration>,
-    /// The name of the lane parameter: calls with equal values of this parameter run in order.
+    /// The lane parameter: calls with equal values of it run in order.
     pub(crate) lane: Option<LitStr>,
-    /// `true` if a tool or parameter without documentation is an error.
     pub(crate) strict_docs: bool,
-    /// `true` if `register = false` excludes the tool from discovery.
+    /// Whether `register = false` excludes the tool from discovery.
     pub(crate) unregistered: bool,
-    /// Generated calls of builder methods, which set the tool's `ToolMetadata`.
+    /// Generated calls of builder methods that set the tool's `ToolMetadata`.
     pub(crate) metadata: TokenStream,
-    /// The keys of all given arguments, each with an empty text.
+    /// The keys of all given arguments, with an empty text.
     ///
     /// Arguments that set `ToolMetadata` have a second entry with their value as text.
     seen: Vec<(Ident, String)>,
 }
 
-/// A parser for the value of an argument.
 pub(crate) type ValueParser = fn(ParseStream<'_>) -> syn::Result<TokenStream>;
 
-/// The arguments of `#[tool(…)]` that set `ToolMetadata`. Each of them becomes a call of the method `with_<argument>`.
+/// The arguments of `#[tool(…)]` that set `ToolMetadata`, each by the method `with_<argument>`.
 pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
     (&["title", "search_hint"], |input| text(input).map(ToTokens::into_token_stream)),
     (
@@ -117,24 +112,28 @@ pub(crate) const METADATA: &[(&[&str], ValueParser)] = &[
         ],
         |input| flag(input).map(ToTokens::into_token_stream),
     ),
-    (&["retries", "max_result_size", "max_concurrency"], |input| {
-        value::<Expr>(input).map(ToTokens::into_token_stream)
-    }),
-    (&["tags"], |input| {
-        let tags = texts(input)?;
-        // Constants of different types have a common type only after conversion to `ToolTag`.
-        let are_literals = tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some());
-        let converted = |tag: &Expr| quote!(::core::convert::Into::<__toolkit::ToolTag>::into(#tag));
-        let tags: Vec<TokenStream> = if are_literals {
-            tags.iter().map(ToTokens::to_token_stream).collect()
-        } else {
-            tags.iter().map(converted).collect()
-        };
-        Ok(quote!([#(#tags),*]))
-    }),
-    (&["icons", "allowed_callers"], |input| texts(input).map(|texts| quote!([#(#texts),*]))),
-    (&["input_examples"], |input| list(input).map(|examples| quote!([#(#examples),*]))),
+    (&["retries", "max_result_size", "max_concurrency"], expression),
+    (&["tags"], tags),
+    (&["icons", "allowed_callers"], |input| texts(input).map(array)),
+    (&["input_examples"], |input| list(input).map(array)),
 ];
+
+fn expression(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    value::<Expr>(input).map(ToTokens::into_token_stream)
+}
+
+fn tags(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let tags = texts(input)?;
+    if tags.len() == 1 || tags.iter().all(|tag| only_string(tag).is_some()) {
+        return Ok(array(tags));
+    }
+    // Constants of different types have a common type only after conversion to `ToolTag`.
+    Ok(quote!([#(::core::convert::Into::<__toolkit::ToolTag>::into(#tags)),*]))
+}
+
+fn array(items: Vec<Expr>) -> TokenStream {
+    quote!([#(#items),*])
+}
 
 impl ToolAttr {
     pub(crate) const KNOWN: &'static [&'static str] = &[
@@ -150,7 +149,6 @@ impl ToolAttr {
         "meta",
     ];
 
-    /// Returns the names of all arguments that `#[tool(…)]` accepts.
     pub(crate) fn known() -> Vec<&'static str> {
         let metadata = METADATA.iter().flat_map(|(names, _)| *names);
         Self::KNOWN.iter().chain(metadata).copied().collect()
@@ -204,14 +202,12 @@ impl ToolAttr {
         Ok(())
     }
 
-    /// Returns the key of the argument called `argument` if it is given, so an error can point at the key.
+    /// Returns the key of `argument` if it is given, so an error can point at it.
     pub(crate) fn given(&self, argument: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, _)| key == argument).map(|(key, _)| key)
     }
 
-    /// Returns the key of the argument called `argument` if it is given with the value `value`.
-    ///
-    /// Only the arguments in [`METADATA`] can be found, because the values of other arguments are not stored.
+    /// Returns the key of an argument in [`METADATA`] if it is given with this value.
     pub(crate) fn given_as(&self, argument: &str, value: &str) -> Option<&Ident> {
         self.seen.iter().find(|(key, given)| key == argument && given == value).map(|(key, _)| key)
     }
@@ -233,57 +229,61 @@ impl ToolAttr {
     }
 }
 
-/// The arguments of `#[toolset(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolsetAttr {
     pub(crate) namespace: NamespaceAttr,
     pub(crate) krate: CratePath,
-    /// The key `extends`, which is given if this block adds tools to another `#[toolset]` block of the same type.
+    /// The key `extends`, if this block adds tools to another `#[toolset]` block of the same type.
     pub(crate) extends: Option<Ident>,
 }
 
 impl ToolsetAttr {
     pub(crate) fn parse(tokens: TokenStream, diag: &mut Diag) -> Self {
         let mut attr = Self::default();
-        each_argument(tokens, &mut Vec::new(), diag, |key, input, _| {
-            match key.to_string().as_str() {
-                "namespace" => attr.namespace = NamespaceAttr::parse(input)?,
-                "crate" => attr.krate = path(input)?,
-                "extends" => attr.extends = flag(input)?.then(|| key.clone()),
-                _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
-            }
-            Ok(())
-        });
+        each_argument(tokens, &mut Vec::new(), diag, |key, input, _| attr.parse_argument(key, input));
         attr
+    }
+
+    fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "namespace" => self.namespace = NamespaceAttr::parse(input)?,
+            "crate" => self.krate = path(input)?,
+            "extends" => self.extends = if flag(input)? { Some(key.clone()) } else { None },
+            _ => return Err(unknown_argument("#[toolset]", key, &["namespace", "crate", "extends"])),
+        }
+        Ok(())
     }
 }
 
-/// The arguments of `#[tool_params(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolParamsAttr {
     pub(crate) krate: CratePath,
-    /// `true` if undocumented fields are errors.
     pub(crate) strict_docs: bool,
 }
 
-/// Parses the arguments of `#[tool_params(…)]`.
+impl ToolParamsAttr {
+    fn parse_argument(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "crate" => self.krate = path(input)?,
+            "strict_docs" => self.strict_docs = flag(input)?,
+            _ => return Err(unknown_argument("#[tool_params]", key, &["crate", "strict_docs"])),
+        }
+        Ok(())
+    }
+}
+
 pub(crate) fn tool_params(attrs: &[Attribute], diag: &mut Diag) -> ToolParamsAttr {
     let mut parsed = ToolParamsAttr::default();
     let mut seen = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("tool_params")) {
-        let list = attr.meta.require_list().ok().filter(|list| !list.tokens.is_empty());
-        let Some(list) = list else {
-            diag.error(attr, "`#[tool_params]` needs arguments, as in `#[tool_params(crate = my::toolkit)]`");
-            continue;
-        };
-        each_argument(list.tokens.clone(), &mut seen, diag, |key, input, _| {
-            match key.to_string().as_str() {
-                "crate" => parsed.krate = path(input)?,
-                "strict_docs" => parsed.strict_docs = flag(input)?,
-                _ => return Err(unknown_argument("#[tool_params]", key, &["crate", "strict_docs"])),
+        match attr.meta.require_list() {
+            Ok(list) if !list.tokens.is_empty() => {
+                let tokens = list.tokens.clone();
+                each_argument(tokens, &mut seen, diag, |key, input, _| parsed.parse_argument(key, input));
             }
-            Ok(())
-        });
+            _ => diag
+                .error(attr, "`#[tool_params]` needs arguments, as in `#[tool_params(crate = my::toolkit)]`"),
+        }
     }
     parsed
 }

@@ -1,4 +1,4 @@
-//! Checks a parsed tool function before code is generated from it.
+//! Checks a parsed tool function before code generation.
 
 use crate::checked::mark_checked;
 use crate::diag::{Diag, hint};
@@ -15,8 +15,7 @@ use syn::{GenericParam, LitStr, ReturnType, Safety, Type, TypeParamBound};
 
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks a parsed tool function, reports all errors, and returns the model for code generation. Returns `None` if the
-/// function has no legal tool name.
+/// Checks a tool function, reports all errors, and returns its model.
 pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'a>> {
     check_signature(draft, diag);
     check_documentation(draft, diag);
@@ -25,32 +24,36 @@ pub(crate) fn check<'a>(draft: &'a Draft<'a>, diag: &mut Diag) -> Option<Model<'
     check_flatten(draft, diag);
     check_effects(draft, diag);
     let name = tool_name(draft, diag);
-    let namespace = draft.attr.namespace.name().and_then(|namespace| {
-        let advice = if namespace.value().is_empty() { "; write `namespace = none` for none" } else { "" };
-        check_name("namespace", namespace.value(), namespace.span(), &['_'], advice, diag)
-    });
+    let mut namespace = None;
+    if let Some(given) = draft.attr.namespace.name() {
+        let advice = if given.value().is_empty() { "; write `namespace = none` for none" } else { "" };
+        namespace = check_name("namespace", given.value(), given.span(), &['_'], advice, diag);
+    }
     let mut params: Vec<_> =
         draft.params.iter().filter_map(|param| param_model(draft, param, diag)).collect();
-    // A constant cannot use the type parameters of the block around it.
+    // A constant cannot use the type parameters of the block.
     if draft.generics().is_none() {
         mark_checked(&mut params);
     }
-    let attr = draft.attr.description.as_ref();
-    let description = describe(attr, &draft.docs, None);
+    let description = describe(draft.attr.description.as_ref(), &draft.docs, None);
     if draft.attr.strict_docs && !is_described(description.as_ref()) {
         let ident = &draft.sig.ident;
         diag.error(ident, format!("`{ident}` is undocumented and `strict_docs` is set; write a doc comment"));
     }
-    let description = description.unwrap_or_else(|| quote!(""));
-    Some(Model { draft, name: name?, namespace, description, params })
+    Some(Model {
+        draft,
+        name: name?,
+        namespace,
+        description: description.unwrap_or_else(|| quote!("")),
+        params,
+    })
 }
 
 fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     let sig = draft.sig;
     let ident = &sig.ident;
     let generics = &sig.generics;
-    let is_lifetime = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
-    if generics.params.iter().any(|param| !is_lifetime(param)) {
+    if generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_))) {
         diag.error(generics, format!("`{ident}` is generic, but a tool has one schema; use concrete types"));
     } else if !generics.params.is_empty() {
         let message = format!(
@@ -68,7 +71,7 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
             diag.error(ty, format!("`{ident}` returns a future, no result; write `async fn {ident}`"));
         }
     }
-    // The marker struct of a function `char` would shadow the primitive type.
+    // The marker struct `char` would shadow the primitive type.
     if draft.attr.name.is_none() && is_primitive(ident) {
         let message = format!(
             "`{ident}` is also a primitive type; name the function `{ident}_tool` and write \
@@ -87,17 +90,20 @@ fn check_signature(draft: &Draft<'_>, diag: &mut Diag) {
     }
 }
 
-/// Returns whether `ty` is `impl Future`, or a boxed `dyn Future`.
 fn is_future(ty: &Type) -> bool {
     let bounds = match peel(ty) {
         Type::ImplTrait(opaque) => &opaque.bounds,
         Type::TraitObject(object) => &object.bounds,
         _ => return ["Pin", "Box"].iter().any(|wrapper| only_argument(ty, wrapper).is_some_and(is_future)),
     };
-    bounds.iter().any(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|last| last.ident == "Future"),
-        _ => false,
-    })
+    for bound in bounds {
+        if let TypeParamBound::Trait(bound) = bound
+            && bound.path.segments.last().is_some_and(|last| last.ident == "Future")
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
@@ -105,10 +111,10 @@ fn check_documentation(draft: &Draft<'_>, diag: &mut Diag) {
     // The field names of a flattened type are unknown here.
     if draft.params.iter().all(|param| param.attr.flatten.is_none()) {
         let mut known: Vec<String> = draft.params.iter().map(DraftParam::name).collect();
-        let renames = draft.params.iter().filter_map(|param| param.attr.rename.as_ref());
-        for rename in renames.map(LitStr::value) {
-            if !known.contains(&rename) {
-                known.push(rename);
+        for param in &draft.params {
+            let Some(rename) = &param.attr.rename else { continue };
+            if !known.contains(&rename.value()) {
+                known.push(rename.value());
             }
         }
         draft.docs.check_names(&draft.sig.ident, "parameter", &known, diag);
@@ -120,10 +126,12 @@ fn check_flatten(draft: &Draft<'_>, diag: &mut Diag) {
     if draft.decoded().count() > 1 {
         diag.error(flatten, "`flatten` takes all arguments; move the other parameters into its type");
     }
-    draft.decoded().for_each(|param| param.attr.check_flatten(diag));
+    for param in draft.decoded() {
+        param.attr.check_flatten(diag);
+    }
 }
 
-/// Reports arguments of `#[tool]` that have no effect, and a `max_concurrency` of 0.
+/// Reports arguments of `#[tool]` without effect, and a `max_concurrency` of 0.
 fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
     let attr = &draft.attr;
     let runs_in_place = draft.sig.asyncness.is_none() && attr.given_as("blocking", "true").is_none();
@@ -149,8 +157,10 @@ fn check_effects(draft: &Draft<'_>, diag: &mut Diag) {
         }
     }
     for (argument, other) in [("max_concurrency", "exclusive"), ("destructive", "read_only")] {
-        let is_given = attr.given(argument).filter(|_| attr.given_as(argument, "false").is_none());
-        if let (Some(argument), Some(other)) = (is_given, attr.given_as(other, "true")) {
+        if attr.given_as(argument, "false").is_none()
+            && let Some(argument) = attr.given(argument)
+            && let Some(other) = attr.given_as(other, "true")
+        {
             diag.error(
                 argument,
                 format!("`{argument}` has no effect beside `{other}`; remove one of the two"),
@@ -200,8 +210,10 @@ fn check_names_differ(draft: &Draft<'_>, diag: &mut Diag) {
 }
 
 fn schema_name(param: &DraftParam<'_>) -> (String, Span) {
-    let rename = param.attr.rename.as_ref().map(|rename| (rename.value(), rename.span()));
-    rename.unwrap_or_else(|| (param.name(), param.ident.span()))
+    match &param.attr.rename {
+        Some(rename) => (rename.value(), rename.span()),
+        None => (param.name(), param.ident.span()),
+    }
 }
 
 fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
@@ -213,8 +225,8 @@ fn tool_name(draft: &Draft<'_>, diag: &mut Diag) -> Option<String> {
     check_name("tool name", name, span, &['_', '.', '-'], advice, diag)
 }
 
-/// Reports a name that is empty, too long, or has characters other than ASCII letters, digits and `punctuation`.
-/// Returns the name if it is correct.
+/// Reports a name that is empty, too long, or has characters other than ASCII letters, digits and
+/// `punctuation`.
 fn check_name(
     kind: &str,
     name: String,
@@ -228,8 +240,7 @@ fn check_name(
         return Some(name);
     }
     let allowed: String = punctuation.iter().map(|c| format!(" {c}")).collect();
-    let replaced: String =
-        name.chars().map(|c| if is_allowed(c) { c } else { '_' }).take(MAX_NAME_LENGTH).collect();
+    let replaced: String = name.replace(|c| !is_allowed(c), "_").chars().take(MAX_NAME_LENGTH).collect();
     let example = match replaced.trim_matches('_') {
         "" => "my_tool",
         example => example,
@@ -242,8 +253,7 @@ fn check_name(
     None
 }
 
-/// Converts a parameter to a [`ParamModel`]. Returns `None` for context and state parameters, because they are not part
-/// of the schema.
+/// Converts a parameter, or returns `None` for context and state, which are not part of the schema.
 fn param_model<'a>(
     draft: &'a Draft<'a>,
     param: &'a DraftParam<'a>,

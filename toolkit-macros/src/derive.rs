@@ -1,293 +1,94 @@
 //! The derive macro `ToolParams`, which combines `Deserialize`, `JsonSchema` and constraints.
 //!
-//! The macro generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror names the
-//! type as serde's `remote`, so serde decodes values of the type itself and every `#[serde(…)]` attribute keeps its
-//! meaning. Documentation, defaults and constraints become attributes that the two derives understand.
+//! It generates a mirror: a hidden copy of the type with `derive(Deserialize, JsonSchema)`. The mirror
+//! names the type as serde's `remote`, so serde decodes the type itself and every `#[serde(…)]` attribute
+//! keeps its meaning. Documentation, defaults and constraints become attributes of the two derives.
 
 mod attributes;
 mod field;
+mod mirror;
 
 use crate::attr::{ToolParamsAttr, tool_params};
-use crate::checked::checks;
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::check_owned;
-use crate::expand::without_lints;
-use crate::item::replace_self;
-use attributes::{
-    attribute_arguments, default_bounds, has_serde_default, is_flattened, is_serde_or_schemars,
-    refuse_helpers, serde_arguments, serde_values, struct_default,
-};
-use field::{Owner, check_names_differ, is_decoded_by_type, mirror_field};
+use attributes::{has_serde_default, refuse_helpers};
+use field::Owner;
+use mirror::Mirror;
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{format_ident, quote};
 use std::mem;
 use syn::ext::IdentExt;
-use syn::{
-    Attribute, Expr, Fields, Generics, Item, ItemEnum, ItemStruct, Type, Variant, Visibility, parse_quote,
-};
-
-const UNSUPPORTED: &str =
-    "`ToolParams` supports structs with named fields, structs around one value, and enums";
+use syn::{Attribute, Generics, Item, parse_quote};
 
 pub(crate) fn expand_params(item: TokenStream) -> TokenStream {
     let mut diag = Diag::default();
-    let mut mirror = match syn::parse2::<Item>(item) {
-        Ok(mirror) => mirror,
+    let mut item = match syn::parse2::<Item>(item) {
+        Ok(item) => item,
         Err(error) => {
             diag.push(error);
             return diag.into_tokens(TokenStream::new());
         }
     };
-    let mut helpers = Vec::new();
-    let Some(shape) = Shape::read(&mut mirror, &mut helpers, &mut diag) else {
+    let Some(mut mirror) = Mirror::read(&mut item, &mut diag) else {
         return diag.into_tokens(TokenStream::new());
     };
-    let Shape { attrs, ident, generics, mut fields, is_struct, is_renamed, has_other } = shape;
-    let ToolParamsAttr { krate, strict_docs } = tool_params(attrs, &mut diag);
-    refuse_helpers(attrs, &["param"], "a type", &mut diag);
-    let docs = Docs::from_attrs(attrs);
-    let has_default = has_serde_default(attrs);
-    mirror_attrs(attrs, &docs);
-    check_docs(&docs, ident, &fields, &mut diag);
-    let (_, ty_generics, _) = generics.split_for_impl();
-    let this = quote!(#ident #ty_generics);
-    let is_plain = fields.iter().all(|fields| matches!(fields, Fields::Unit));
+    let ToolParamsAttr { krate, strict_docs } = tool_params(mirror.attrs, &mut diag);
+    refuse_helpers(mirror.attrs, &["param"], "a type", &mut diag);
+    let docs = Docs::from_attrs(mirror.attrs);
+    mirror.check_docs(&docs, &mut diag);
+    let generics = mirror.generics.clone();
+    let this = mirror.this();
     let owner = Owner {
         this: &this,
         docs: &docs,
-        has_default: is_struct && has_default,
+        has_default: mirror.is_struct && has_serde_default(mirror.attrs),
         strict_docs,
-        generics: &generics.clone(),
+        generics: &generics,
     };
-    let mirrored = mirror_fields(&mut fields, &owner, &mut helpers, &mut diag);
-    fields.iter().for_each(|fields| check_names_differ(fields, is_renamed, &mut diag));
-    let all_fields = || fields.iter().flat_map(|fields| fields.iter());
-    if is_struct && !has_description(attrs, &docs) && all_fields().any(|field| is_flattened(&field.attrs)) {
-        attrs.insert(1, parse_quote!(#[schemars(transform = __toolkit::remove_description)]));
-    }
-    let is_tuple = fields.iter().any(|fields| matches!(fields, Fields::Unnamed(_)));
-    name_remote(attrs, ident, &this, is_struct && !is_tuple, &mirrored.checked, &mut helpers);
-    if is_plain && !is_struct {
-        if generics.params.is_empty() {
-            helpers.push(quote!(impl __toolkit::PlainVariants for #this {}));
-        }
-        // With a catch-all variant, the listed values are only examples.
-        if !has_other {
-            attrs.push(parse_quote!(#[schemars(transform = __toolkit::constants_to_enum)]));
-        }
-    }
-    let bounds = default_bounds(&this, generics, attrs, all_fields());
-    generics.make_where_clause().predicates.extend(bounds);
-    if has_serde_default(attrs) {
-        helpers.push(struct_default(&this, generics));
-    }
-    let ident = mem::replace(ident, format_ident!("__Mirror"));
+    mirror.translate_fields(&owner, &mut diag);
+    mirror.write_attrs(&owner);
+    mirror.add_defaults(&this);
+    let Mirror { ident, generics, helpers, is_struct, is_sized, is_described, .. } = mirror;
+    let name = mem::replace(ident, format_ident!("__Mirror"));
+    let mut impls = TokenStream::new();
     // The traits need a type with a fixed size.
-    let implementations = mirrored.is_sized.then(|| implementations(&ident, generics, diag.is_empty()));
-    let body = if diag.is_empty() { quote!(#mirror #(#helpers)*) } else { TokenStream::new() };
-    let warnings = (is_struct && !mirrored.is_described).then(|| docs.warnings());
+    if is_sized {
+        impls = implementations(&name, generics, diag.is_empty());
+    }
+    let mut body = TokenStream::new();
+    if diag.is_empty() {
+        body = quote!(#item #(#helpers)*);
+    }
+    let mut warnings = TokenStream::new();
+    if is_struct && !is_described {
+        warnings = docs.warnings();
+    }
     diag.into_tokens(quote! {
         #warnings
         #[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)]
         const _: () = {
             use #krate::__private as __toolkit;
             use __toolkit::params::*;
-            // The code generated by schemars for `with` beside `default` refers to `serde`.
+            // The code of schemars for `with` beside `default` refers to `serde`.
             use __toolkit::serde;
             #body
-            #implementations
+            #impls
         };
     })
 }
 
-/// Reports names in the doc comment of a type that no field has, and mistakes in its text.
-fn check_docs(docs: &Docs, ident: &Ident, fields: &[&mut Fields], diag: &mut Diag) {
-    let names = fields.iter().flat_map(|fields| fields.iter());
-    let names = names.filter_map(|field| Some(field.ident.as_ref()?.unraw().to_string()));
-    docs.check_text(diag);
-    docs.check_names(ident, "field", &names.collect::<Vec<_>>(), diag);
-}
-
-/// The parts of a type, to be changed into the parts of its mirror.
-struct Shape<'a> {
-    attrs: &'a mut Vec<Attribute>,
-    ident: &'a mut Ident,
-    generics: &'a mut Generics,
-    /// The fields of the struct, or of each variant.
-    fields: Vec<&'a mut Fields>,
-    is_struct: bool,
-    /// `true` if a rule renames the fields of the struct, or those of any variant.
-    is_renamed: bool,
-    /// `true` if a variant takes all other values.
-    has_other: bool,
-}
-
-impl<'a> Shape<'a> {
-    /// Returns the parts of a struct or an enum, with the variants already changed. Reports everything else.
-    fn read(item: &'a mut Item, helpers: &mut Vec<TokenStream>, diag: &mut Diag) -> Option<Self> {
-        match item {
-            Item::Struct(ItemStruct { vis, attrs, ident, generics, fields, .. }) => {
-                *vis = Visibility::Inherited;
-                let is_newtype = matches!(fields, Fields::Unnamed(_)) && fields.len() == 1;
-                if !is_newtype && !matches!(fields, Fields::Named(_)) {
-                    diag.error(&ident, UNSUPPORTED);
-                }
-                let fields = vec![fields];
-                let is_renamed = has_argument(attrs, "rename_all");
-                Some(Self { attrs, ident, generics, fields, is_struct: true, is_renamed, has_other: false })
-            }
-            Item::Enum(ItemEnum { vis, attrs, ident, generics, variants, .. }) => {
-                *vis = Visibility::Inherited;
-                if variants.is_empty() {
-                    let message = "has no variants, so the model can send no value of it; add one";
-                    diag.error(&ident, format!("`{ident}` {message}"));
-                }
-                let has_other = variants.iter().any(|variant| has_argument(&variant.attrs, "other"));
-                let is_renamed = has_argument(attrs, "rename_all_fields")
-                    || variants.iter().any(|variant| has_argument(&variant.attrs, "rename_all"));
-                let content = serde_values(attrs, "content").pop();
-                let named = !has_argument(attrs, "untagged");
-                let fields = variants.iter_mut().map(|variant| {
-                    mirror_variant(variant, named, content.as_ref(), helpers, diag);
-                    &mut variant.fields
-                });
-                let fields = fields.collect();
-                Some(Self { attrs, ident, generics, fields, is_struct: false, is_renamed, has_other })
-            }
-            other => {
-                diag.error(other, UNSUPPORTED);
-                None
-            }
-        }
-    }
-}
-
-/// Names the type that the mirror decodes, and adds the types of its checked fields.
-///
-/// serde calls the constructor of a tuple struct and of a variant, and an alias of a type has none.
-fn name_remote(
-    attrs: &mut Vec<Attribute>,
-    ident: &Ident,
-    this: &TokenStream,
-    has_named_fields: bool,
-    checked: &[Type],
-    helpers: &mut Vec<TokenStream>,
-) {
-    if has_named_fields && !checked.is_empty() {
-        attrs.push(parse_quote!(#[serde(remote = "__Target")]));
-        helpers.push(quote!(type __Target = __Checked<#this>;));
-    } else {
-        let remote = without_lints(ident).to_string();
-        attrs.push(parse_quote!(#[serde(remote = #remote)]));
-    }
-    if !checked.is_empty() {
-        helpers.push(checks(checked));
-    }
-}
-
-/// Returns whether a comment or an attribute describes the type.
-fn has_description(attrs: &[Attribute], docs: &Docs) -> bool {
-    let arguments = attribute_arguments(attrs, is_serde_or_schemars);
-    docs.description().is_some() || arguments.iter().any(|(name, _)| name.is_ident("description"))
-}
-
-/// Returns whether serde's attributes have an argument of this name.
-fn has_argument(attrs: &[Attribute], argument: &str) -> bool {
-    serde_arguments(attrs).iter().any(|(name, _)| name.is_ident(argument))
-}
-
-/// Translates the comments and attributes of a variant for the mirror. `named` is `true` if values contain the name of
-/// their variant; `content` is the member with the data of a variant, for an adjacently tagged enum.
-fn mirror_variant(
-    variant: &mut Variant,
-    named: bool,
-    content: Option<&Expr>,
-    helpers: &mut Vec<TokenStream>,
-    diag: &mut Diag,
-) {
-    variant.ident = without_lints(&variant.ident);
-    let docs = Docs::from_attrs(&variant.attrs);
-    refuse_helpers(&variant.attrs, &["param", "tool_params"], "a variant", diag);
-    variant.attrs.retain(is_serde_or_schemars);
-    describe(&mut variant.attrs, docs.description());
-    let aliases = serde_values(&variant.attrs, "alias");
-    if named && !aliases.is_empty() && !has_argument(&variant.attrs, "untagged") {
-        variant.attrs.push(parse_quote!(#[schemars(extend("x-toolkit-names" = [#(#aliases),*]))]));
-    }
-    if let (Fields::Unit, Some(content)) = (&variant.fields, content) {
-        let no_data = constraining(helpers, &quote!(__constraints.no_data(#content);));
-        variant.attrs.push(parse_quote!(#[schemars(transform = #no_data)]));
-    }
-}
-
-/// What is known of the fields after they were translated for the mirror.
-struct Mirrored {
-    /// The types of the fields that are checked to be legal in arguments.
-    checked: Vec<Type>,
-    /// `false` if the type of a field has no fixed size.
-    is_sized: bool,
-    /// `true` if every field has a description.
-    is_described: bool,
-}
-
-fn mirror_fields(
-    fields: &mut [&mut Fields],
-    owner: &Owner<'_>,
-    helpers: &mut Vec<TokenStream>,
-    diag: &mut Diag,
-) -> Mirrored {
-    let mut mirrored = Mirrored { checked: Vec::new(), is_sized: true, is_described: true };
-    let this = owner.this;
-    for field in fields.iter_mut().flat_map(|fields| fields.iter_mut()) {
-        field.vis = Visibility::Inherited;
-        if is_decoded_by_type(&field.attrs) {
-            mirrored.is_sized &= check_owned(&field.ty, diag);
-        }
-        // Inside the mirror, `Self` would refer to the mirror.
-        field.ty = Type::Verbatim(replace_self(field.ty.to_token_stream(), this, &|_| quote!(<#this>)));
-        mirrored.is_described &= mirror_field(field, owner, helpers, diag);
-        field.ident = field.ident.as_ref().map(without_lints);
-        // Helper functions cannot use the type parameters of the mirror.
-        if owner.generics.params.is_empty() && is_decoded_by_type(&field.attrs) {
-            let ty = mem::replace(&mut field.ty, Type::Verbatim(TokenStream::new()));
-            field.ty = parse_quote!(__Checked<#ty>);
-            mirrored.checked.push(ty);
-        }
-    }
-    mirrored
-}
-
-/// Replaces the attributes of the original type with the attributes of its mirror, the hidden copy with derives.
-fn mirror_attrs(attrs: &mut Vec<Attribute>, docs: &Docs) {
-    attrs.retain(is_serde_or_schemars);
-    // The derive comes first, because its helper attributes may only follow it.
-    let derive = parse_quote!(#[derive(__toolkit::serde::Deserialize, __toolkit::schemars::JsonSchema)]);
-    attrs.insert(0, derive);
-    // The type may set `crate` itself, for its other derives of serde and schemars.
-    for (name, path) in [("serde", "__toolkit::serde"), ("schemars", "__toolkit::schemars")] {
-        let arguments = attribute_arguments(attrs, |attr| attr.path().is_ident(name));
-        if !arguments.iter().any(|(argument, _)| argument.is_ident("crate")) {
-            let name = format_ident!("{name}");
-            attrs.push(parse_quote!(#[#name(crate = #path)]));
-        }
-    }
-    describe(attrs, docs.description());
-}
-
-/// Adds a helper function that applies constraints to a schema, and returns the name of that function. `calls` contains
-/// its statements.
+/// Adds a helper function that applies constraints to a schema by `calls`, and returns its name.
 fn constraining(helpers: &mut Vec<TokenStream>, calls: &TokenStream) -> Ident {
     let constraints = quote!(let __constraints = &mut __toolkit::Constraints::of(__schema););
     transforming(helpers, quote!(#constraints #calls))
 }
 
-/// Adds a helper function that changes `__schema` with the code in `body`. Returns the name of that function.
+/// Adds a helper function that changes `__schema` by `body`, and returns its name.
 fn transforming(helpers: &mut Vec<TokenStream>, body: TokenStream) -> Ident {
     generic_transforming(helpers, &Generics::default(), body)
 }
 
-/// Adds a helper function like [`transforming`]. `body` may use `generics`.
+/// Adds a helper function like [`transforming`], whose `body` may use `generics`.
 fn generic_transforming(helpers: &mut Vec<TokenStream>, generics: &Generics, body: TokenStream) -> Ident {
     let transform = format_ident!("__transform_{}", helpers.len());
     let (impl_generics, _, where_clause) = generics.split_for_impl();
@@ -305,10 +106,9 @@ fn describe(attrs: &mut Vec<Attribute>, description: Option<TokenStream>) {
     }
 }
 
-/// Generates implementations of `Deserialize` and `JsonSchema` that call the implementations of `__Mirror`.
+/// Generates implementations of `Deserialize` and `JsonSchema` that call those of `__Mirror`.
 ///
-/// If `is_valid` is `false`, placeholders are generated, so that code using the type causes no further
-/// errors.
+/// Without `is_valid`, they are placeholders, so that code using the type causes no further errors.
 fn implementations(ident: &Ident, generics: &Generics, is_valid: bool) -> TokenStream {
     let (_, ty_generics, _) = generics.split_for_impl();
     let mut decode = generics.clone();

@@ -1,4 +1,4 @@
-//! Collection of compile errors, so one build reports all of them.
+//! Collects compile errors, so one build reports all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -15,12 +15,10 @@ impl Diag {
         self.errors.push(error);
     }
 
-    /// Reports an error at the given tokens.
     pub(crate) fn error(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Reports an error at a span.
     pub(crate) fn error_at(&mut self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
@@ -29,30 +27,32 @@ impl Diag {
         self.errors.is_empty()
     }
 
-    /// Appends all collected errors to `output`, the output of the macro.
+    /// Appends all errors to the output of the macro.
     pub(crate) fn into_tokens(self, mut output: TokenStream) -> TokenStream {
         output.extend(self.errors.iter().map(syn::Error::to_compile_error));
         output
     }
 }
 
-/// Returns `` ; did you mean `x`? `` for the word in `known` that is nearest to `given`, or a list of all known words.
+/// Returns `` ; did you mean `x`? `` for the word in `known` nearest to `given`, or a list of all known
+/// words.
 ///
-/// The nearest word has the fewest typing differences. If several words have equally few differences, the word with the
-/// longest common start is chosen.
+/// The nearest word has the fewest typing differences, and among several of them the longest common start.
 pub(crate) fn hint(given: &str, known: &[impl AsRef<str>]) -> String {
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    let is_similar = |known: &&&str| strsim::normalized_damerau_levenshtein(given, known) >= 0.6;
     // Typing mistakes are rare in the first letters of a word.
-    let same_start = |known: &str| given.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
     let closest = known
         .iter()
-        .filter(is_similar)
-        .min_by_key(|known| (strsim::damerau_levenshtein(given, known), Reverse(same_start(known))));
+        .filter(|word| strsim::normalized_damerau_levenshtein(given, word) >= 0.6)
+        .min_by_key(|word| (strsim::damerau_levenshtein(given, word), Reverse(common_start(given, word))));
     match (closest, known.as_slice()) {
         (Some(closest), _) => format!("; did you mean `{closest}`?"),
         (None, []) => String::new(),
         (None, [only]) => format!("; expected `{only}`"),
         (None, known) => format!("; expected one of `{}`", known.join("`, `")),
     }
+}
+
+fn common_start(word: &str, other: &str) -> usize {
+    word.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
 }

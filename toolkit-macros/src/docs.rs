@@ -14,7 +14,7 @@ use toolkit_docstring::{Docstring, ParamDoc};
 #[derive(Default)]
 pub(crate) struct Docs {
     parsed: Docstring,
-    /// The source location of each documentation line.
+    /// The location of each line.
     spans: Vec<Span>,
     /// Documentation that only the compiler can evaluate, such as `#[doc = my_macro!()]`.
     unread: Vec<Expr>,
@@ -42,12 +42,12 @@ impl Docs {
         docs
     }
 
-    /// Returns the documentation of the first parameter for whose name `is_wanted` returns `true`.
+    /// Returns the documentation of the first parameter whose name `is_wanted`.
     pub(crate) fn param(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&ParamDoc> {
         self.parsed.params.iter().find(|param| is_wanted(&param.name))
     }
 
-    /// Returns the description as an expression of type `&'static str`, or `None` if there is no description.
+    /// Returns the description as an expression of type `&'static str`.
     pub(crate) fn description(&self) -> Option<TokenStream> {
         match (self.parsed.description.as_str(), self.unread.as_slice()) {
             ("", []) => None,
@@ -57,32 +57,32 @@ impl Docs {
         }
     }
 
-    /// Generates a warning for each part that the macro cannot evaluate. Descriptions of parameters and fields
-    /// in such a part are not read.
+    /// Generates a warning for each part that the macro cannot evaluate, so that its descriptions are not
+    /// read.
     ///
     /// A macro cannot warn, but the compiler warns of deprecated items.
     pub(crate) fn warnings(&self) -> TokenStream {
-        let warnings = self.unread.iter().map(|part| {
-            quote_spanned! {part.span()=>
+        let mut warnings = TokenStream::new();
+        for part in &self.unread {
+            warnings.extend(quote_spanned! {part.span()=>
                 const _: () = {
                     #[deprecated(note = "this documentation is published whole, because only the compiler can \
                         read it; describe each parameter in a comment on the parameter")]
                     const UNREAD_DOCUMENTATION: () = ();
                     UNREAD_DOCUMENTATION
                 };
-            }
-        });
-        warnings.collect()
+            });
+        }
+        warnings
     }
 
-    /// Reports likely mistakes in the text.
     pub(crate) fn check_text(&self, diag: &mut Diag) {
         for problem in &self.parsed.problems {
             diag.error_at(self.span(problem.line), &problem.message);
         }
     }
 
-    /// Reports documentation of parameters or fields that are not in `known`. It is probably stale.
+    /// Reports documentation of parameters or fields that are not in `known`.
     pub(crate) fn check_names(&self, owner: &Ident, kind: &str, known: &[String], diag: &mut Diag) {
         for documented in self.parsed.params.iter().filter(|param| !known.contains(&param.name)) {
             let name = &documented.name;
@@ -97,15 +97,16 @@ impl Docs {
     }
 }
 
-/// Returns `true` for every description except an empty string literal and `None`.
+/// Returns whether the description is neither `None` nor an empty string literal.
 pub(crate) fn is_described(description: Option<&TokenStream>) -> bool {
-    description.is_some_and(|text| {
-        syn::parse2::<LitStr>(text.clone()).map_or(true, |text| !text.value().trim().is_empty())
-    })
+    let Some(description) = description else { return false };
+    match syn::parse2::<LitStr>(description.clone()) {
+        Ok(text) => !text.value().trim().is_empty(),
+        Err(_) => true,
+    }
 }
 
-/// Evaluates a literal, or one of the macros `concat!`, `stringify!`, `env!` and `include_str!`. Returns `None` for any
-/// other expression, or if an argument of the macro cannot be evaluated.
+/// Evaluates a literal, or `concat!`, `stringify!`, `env!` and `include_str!` with such arguments.
 fn evaluate(expr: &Expr) -> Option<String> {
     let invocation = match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => return Some(number.base10_digits().to_owned()),
@@ -118,12 +119,12 @@ fn evaluate(expr: &Expr) -> Option<String> {
         // The compiler puts its own spaces between several tokens.
         return invocation.parse_body::<Ident>().ok().map(|word| word.to_string());
     }
-    let arguments = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
-    let arguments = arguments.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
+    let exprs = invocation.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
+    let arguments = exprs.iter().map(evaluate).collect::<Option<Vec<String>>>()?;
     match invocation.path.segments.last()?.ident.to_string().as_str() {
         "concat" => Some(arguments.concat()),
         "env" => env::var(arguments.first()?).ok(),
-        // The compiler reads the file, too, so a change of the file makes the compiler build the crate again.
+        // The compiler reads the file, too, so a change of it leads to a new build.
         "include_str" if proc_macro::is_available() => {
             let source = proc_macro::Span::call_site().local_file()?;
             fs::read_to_string(source.parent()?.join(arguments.first()?)).ok()
@@ -134,11 +135,15 @@ fn evaluate(expr: &Expr) -> Option<String> {
 
 /// Returns the description of a parameter or field as an expression of type `&'static str`.
 ///
-/// The sources, in order of precedence: `#[param(description = "…")]`, a comment on the parameter or field, a section
-/// in the documentation of the function or type.
+/// It comes from `#[param(description = "…")]`, or else a comment on the parameter or field, or else a
+/// section in the documentation of the function or type.
 pub(crate) fn describe(attr: Option<&Expr>, own: &Docs, section: Option<&ParamDoc>) -> Option<TokenStream> {
-    let section = || section.map(|section| &section.description).filter(|text| !text.is_empty());
-    attr.map(ToTokens::to_token_stream)
-        .or_else(|| own.description())
-        .or_else(|| section().map(ToTokens::to_token_stream))
+    if let Some(attr) = attr {
+        return Some(attr.to_token_stream());
+    }
+    if let Some(description) = own.description() {
+        return Some(description);
+    }
+    let description = &section?.description;
+    if description.is_empty() { None } else { Some(description.to_token_stream()) }
 }

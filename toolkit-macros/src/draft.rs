@@ -2,7 +2,7 @@
 
 mod types;
 
-pub(crate) use types::{PassMode, check_owned, find_token, is_unsized, spelling};
+pub(crate) use types::{PassMode, check_owned, find_ident, is_unsized, spelling};
 
 use crate::attr::{ParamAttr, ToolAttr};
 use crate::diag::Diag;
@@ -14,20 +14,18 @@ use syn::{
 };
 use types::{foreign_parameter, is_context, parse_type, sized_form};
 
-/// A parsed tool function with its attributes and documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) attr: ToolAttr,
     pub(crate) attrs: &'a [Attribute],
     pub(crate) vis: &'a Visibility,
     pub(crate) sig: &'a Signature,
     pub(crate) docs: Docs,
-    /// The `impl` block that contains the method. `None` for a free function.
+    /// The block of a method. `None` for a free function.
     pub(crate) owner: Option<&'a ImplBlock<'a>>,
     /// The parameters of the function, except `self`.
     pub(crate) params: Vec<DraftParam<'a>>,
 }
 
-/// A parsed parameter.
 pub(crate) struct DraftParam<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) source: Source,
@@ -35,22 +33,20 @@ pub(crate) struct DraftParam<'a> {
     pub(crate) docs: Docs,
 }
 
-/// The source from which the generated code takes a parameter's value.
+/// Where generated code takes a parameter's value from.
 pub(crate) enum Source {
-    /// The call's argument for this parameter, decoded as `ty`. With `flatten`, all arguments of the call.
+    /// The call's argument, decoded as `ty`; with `flatten`, all arguments.
     Arguments { ty: Box<Type>, pass: PassMode },
     /// The context of the tool call.
     Context,
-    /// The shared state that was registered under the type `ty`.
+    /// The shared state of the type `ty`.
     State { ty: Box<Type>, form: StateForm },
 }
 
-/// The form in which a `#[state]` parameter receives its value.
 #[derive(Clone, Copy)]
 pub(crate) struct StateForm {
-    /// `true` for a parameter of type `Arc<T>`, `false` for `&T`.
+    /// Whether the type is `Arc<T>` instead of `&T`.
     pub(crate) shared: bool,
-    /// `true` if the parameter's type is an `Option`.
     pub(crate) optional: bool,
 }
 
@@ -66,34 +62,37 @@ impl<'a> Draft<'a> {
         Self { attr, attrs, vis, sig, docs: Docs::from_attrs(attrs), owner, params }
     }
 
-    /// Returns the `#[cfg]` attributes of the function, which must also be on all generated items.
+    /// Returns the `#[cfg]` attributes of the function for generated items.
     pub(crate) fn cfgs(&self) -> impl Iterator<Item = &'a Attribute> {
         self.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
     }
 
-    /// Returns the type and the form of each `#[state]` parameter.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&Type, StateForm)> {
-        self.params.iter().filter_map(|param| match &param.source {
-            Source::State { ty, form } => Some((&**ty, *form)),
-            Source::Arguments { .. } | Source::Context => None,
-        })
+        self.params.iter().filter_map(DraftParam::state)
     }
 
-    /// Returns the generic parameters of the `impl` block that contains the method, if it has any.
+    /// Returns the generic parameters of the block around a method.
     pub(crate) fn generics(&self) -> Option<&'a Generics> {
         self.owner.map(|owner| owner.generics).filter(|generics| !generics.params.is_empty())
     }
 
-    /// Returns the parameters whose values are decoded from the arguments of the call.
+    /// Returns the parameters decoded from the arguments of the call.
     pub(crate) fn decoded(&self) -> impl Iterator<Item = &DraftParam<'a>> {
         self.params.iter().filter(|param| matches!(param.source, Source::Arguments { .. }))
     }
 }
 
 impl DraftParam<'_> {
-    /// Returns the name of the parameter in the source, without `r#`.
+    /// Returns the name without `r#`.
     pub(crate) fn name(&self) -> String {
         self.ident.unraw().to_string()
+    }
+
+    fn state(&self) -> Option<(&Type, StateForm)> {
+        match &self.source {
+            Source::State { ty, form } => Some((ty, *form)),
+            Source::Arguments { .. } | Source::Context => None,
+        }
     }
 }
 
@@ -102,25 +101,31 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
             check_receiver(receiver, diag);
-            for attr in
-                receiver.attrs.iter().filter(|attr| is_helper_attr(attr) && !attr.path().is_ident("doc"))
-            {
-                diag.error(attr, "this attribute has no effect on `self`; remove it");
+            for attr in &receiver.attrs {
+                if is_helper_attr(attr) && !attr.path().is_ident("doc") {
+                    diag.error(attr, "this attribute has no effect on `self`; remove it");
+                }
             }
             return None;
         }
     };
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")) {
-        diag.error(
-            attr,
-            "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
-        );
+    for attr in attrs {
+        if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+            diag.error(
+                attr,
+                "a tool parameter cannot be conditional; put the `cfg` on two versions of the function",
+            );
+        }
     }
-    for (attr, message) in attrs.iter().filter_map(|attr| Some((attr, wrong_helper(attr)?))) {
-        diag.error(attr, message);
+    for attr in attrs {
+        if let Some(message) = wrong_helper(attr) {
+            diag.error(attr, message);
+        }
     }
-    let is_state = attrs.iter().any(|attr| attr.path().is_ident("state"));
-    if let Some(message) = foreign_parameter(ty).filter(|_| !is_state) {
+    let state = attrs.iter().find(|attr| attr.path().is_ident("state"));
+    if state.is_none()
+        && let Some(message) = foreign_parameter(ty)
+    {
         diag.error(ty, message);
         return None;
     }
@@ -139,8 +144,9 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
         }
     };
     let attr = ParamAttr::parse(attrs, diag);
-    let state = attrs.iter().find(|attr| attr.path().is_ident("state"));
-    if let Some(state) = state.filter(|state| state.meta.require_path_only().is_err()) {
+    if let Some(state) = state
+        && state.meta.require_path_only().is_err()
+    {
         diag.error(
             state,
             "`#[state]` takes no arguments; the type decides which value the parameter receives",
@@ -154,8 +160,7 @@ fn parse_param<'a>(input: &'a FnArg, diag: &mut Diag) -> Option<DraftParam<'a>> 
     Some(DraftParam { ident, source, attr, docs: Docs::from_attrs(&helpers) })
 }
 
-/// Replaces parameter types without a fixed size. The macro has already reported them, and the compiler would report
-/// them again.
+/// Replaces parameter types without a fixed size, which the compiler would report again.
 pub(crate) fn give_sizes(sig: &mut Signature) {
     for input in &mut sig.inputs {
         if let FnArg::Typed(typed) = input
@@ -166,7 +171,6 @@ pub(crate) fn give_sizes(sig: &mut Signature) {
     }
 }
 
-/// Returns `true` if the receiver is `self: Arc<Self>`.
 pub(crate) fn is_arc(receiver: &Receiver) -> bool {
     matches!(&receiver.kind, ReceiverKind::Typed(_, ty) if only_argument(ty, "Arc").is_some())
 }
@@ -187,23 +191,24 @@ fn check_receiver(receiver: &Receiver, diag: &mut Diag) {
 
 /// Parses the type of a state parameter: `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`.
 fn parse_state(ty: &Type, diag: &mut Diag) -> Option<Source> {
-    let inner = only_argument(ty, "Option");
-    let form = |shared| StateForm { shared, optional: inner.is_some() };
-    let inner = inner.unwrap_or(ty);
+    let option = only_argument(ty, "Option");
+    let optional = option.is_some();
+    let inner = option.unwrap_or(ty);
     if is_context(inner) {
         diag.error(ty, "the context is no state; remove `#[state]`");
         return None;
     }
-    match (peel(inner), only_argument(inner, "Arc")) {
-        (_, Some(inner)) => Some(Source::State { ty: Box::new(inner.clone()), form: form(true) }),
-        (Type::Reference(reference), None)
-            if reference.mutability.is_none() && reference.lifetime.is_none() =>
-        {
-            Some(Source::State { ty: reference.elem.clone(), form: form(false) })
-        }
-        _ => {
-            diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
-            None
-        }
+    if let Some(shared) = only_argument(inner, "Arc") {
+        let form = StateForm { shared: true, optional };
+        return Some(Source::State { ty: Box::new(shared.clone()), form });
     }
+    if let Type::Reference(reference) = peel(inner)
+        && reference.mutability.is_none()
+        && reference.lifetime.is_none()
+    {
+        let form = StateForm { shared: false, optional };
+        return Some(Source::State { ty: reference.elem.clone(), form });
+    }
+    diag.error(ty, "`#[state]` needs `&T`, `Arc<T>`, `Option<&T>` or `Option<Arc<T>>`");
+    None
 }

@@ -5,25 +5,28 @@ mod params;
 
 use crate::attr::ToolsetAttr;
 use crate::docs::is_described;
-use crate::draft::{Draft, StateForm, find_token};
+use crate::draft::{Draft, find_ident};
 use crate::item::ImplBlock;
 use crate::model::Model;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Generics, ReturnType, Token, Type, VisRestricted, Visibility, parse_quote_spanned};
+use syn::{Generics, ReturnType, Token, VisRestricted, Visibility, parse_quote_spanned};
 
-/// Generates a marker struct with the name of the function, its function `tool()`, and the registration of the tool.
+/// Generates a marker struct with the name of the function, its function `tool()`, and the registration of
+/// the tool.
 ///
-/// Types and functions have separate namespaces, so `use math::add` imports both the struct and the function.
+/// Types and functions have separate namespaces, so `use math::add` imports both.
 pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     let Draft { attr, sig, .. } = model.draft;
     let ident = &sig.ident;
     let krate = &attr.krate;
-    let items = params::helper_items(model);
+    let helpers = params::helper_items(model);
     let tool = tool_expr(model);
-    let register = (!attr.unregistered)
-        .then(|| quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) }));
+    let mut register = TokenStream::new();
+    if !attr.unregistered {
+        register = quote!(#krate::__private::inventory::submit! { __toolkit::Registration::new(<#ident>::tool, ::core::module_path!()) });
+    }
     let lints = allowed_lints();
     let warnings = warnings(model);
     let items = quote! {
@@ -33,7 +36,7 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
         const _: () = {
             use #krate::__private::{self as __toolkit, prelude::*};
 
-            #items
+            #helpers
 
             impl #ident {
                 #[doc(hidden)]
@@ -48,115 +51,113 @@ pub(crate) fn tool(model: &Model<'_>) -> TokenStream {
     marker(model.draft, &items)
 }
 
-/// Generates an expression that creates a tool. A static cell stores the data that all tools created from the same
+/// Generates an expression that creates a tool, with a static cell for the data that all tools of one
 /// function share.
 fn tool_expr(model: &Model<'_>) -> TokenStream {
     let Model { draft, name, description, .. } = model;
     let params = params::specs(model);
-    let namespace = model.namespace.as_ref().map(|namespace| quote!(.with_namespace(#namespace)));
-    let is_async = draft.sig.asyncness.map(|_| quote!(.with_async()));
-    let timeout = draft.attr.timeout.map(|limit| {
+    let mut options = TokenStream::new();
+    if let Some(namespace) = &model.namespace {
+        options.extend(quote!(.with_namespace(#namespace)));
+    }
+    let new = Ident::new(if draft.sig.asyncness.is_some() { "new_async" } else { "new" }, Span::call_site());
+    if let Some(limit) = draft.attr.timeout {
         let seconds = limit.as_secs();
         let nanos = limit.subsec_nanos();
-        quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos)))
-    });
+        options.extend(quote!(.with_timeout(::core::time::Duration::new(#seconds, #nanos))));
+    }
     let builder_calls = &draft.attr.metadata;
-    let metadata =
-        (!builder_calls.is_empty()).then(|| quote!(.map_metadata(|__metadata| __metadata #builder_calls)));
-    let need = |(ty, form): (&Type, StateForm)| {
-        if form.optional {
-            quote!(__toolkit::StateNeed::optional::<#ty>())
-        } else {
-            quote!(__toolkit::StateNeed::of::<#ty>())
-        }
-    };
-    let needs: Vec<TokenStream> = draft.states().map(need).collect();
-    let needs = (!needs.is_empty()).then(|| quote!(.with_state_needs(const { &[#(#needs),*] })));
-    let struct_args = model.struct_args().map(|param| {
+    if !builder_calls.is_empty() {
+        options.extend(quote!(.map_metadata(|__metadata| __metadata #builder_calls)));
+    }
+    let needs = state_needs(draft);
+    if !needs.is_empty() {
+        options.extend(quote!(.with_state_needs(const { &[#(#needs),*] })));
+    }
+    if let Some(param) = model.struct_args() {
         let ty = param.ty;
-        quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>))
-    });
+        options.extend(quote_spanned!(ty.span()=> .with_struct_args(__toolkit::struct_args::<#ty>)));
+    }
     let call = call::closure(model);
     let output_schema = output_schema(model);
-    // In a generic block, a static cell would be shared by instances with different types, so the cell is local.
+    // A static cell in a generic block would be shared by instances with different types.
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
-        __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
-            #namespace #is_async #timeout #metadata #needs #struct_args
+        __toolkit::Function::#new(#name, #description, #params, #call, #output_schema)
+            #options
             .tool(&__CELL)
     }
 }
 
-/// Generates attributes that allow lints about tokens of the user in generated code.
+fn state_needs(draft: &Draft<'_>) -> Vec<TokenStream> {
+    let mut needs = Vec::new();
+    for (ty, form) in draft.states() {
+        needs.push(if form.optional {
+            quote!(__toolkit::StateNeed::optional::<#ty>())
+        } else {
+            quote!(__toolkit::StateNeed::of::<#ty>())
+        });
+    }
+    needs
+}
+
+/// Generates attributes that allow lints about the user's tokens in generated code.
 ///
-/// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list is short,
-/// because code that forbids one of these lints by its name does not compile.
+/// The compiler reports no lint about tokens of a macro from another crate, except `deprecated`. The list
+/// is short, because code that forbids one of its lints does not compile.
 fn allowed_lints() -> TokenStream {
     quote!(#[allow(deprecated, unused_qualifications, clippy::all, clippy::nursery, clippy::pedantic)])
 }
 
-/// Generates warnings about documentation that cannot be read, if it may describe a parameter without a
-/// description. The warnings are outside of the code with [`allowed_lints`].
+/// Generates warnings about unread documentation that may describe a parameter without a description.
+///
+/// They are outside of the code with [`allowed_lints`].
 fn warnings(model: &Model<'_>) -> TokenStream {
     let lacks_description = model.struct_args().is_none()
         && model.params.iter().any(|param| !is_described(Some(&param.description)));
+    if !lacks_description {
+        return TokenStream::new();
+    }
+    let warnings = model.draft.docs.warnings();
+    if warnings.is_empty() {
+        return TokenStream::new();
+    }
     let cfgs = model.draft.cfgs();
-    let warnings =
-        lacks_description.then(|| model.draft.docs.warnings()).filter(|warnings| !warnings.is_empty());
-    warnings.map_or_else(TokenStream::new, |warnings| {
-        quote! {
-            #(#cfgs)*
-            const _: () = { #warnings };
-        }
-    })
+    quote! {
+        #(#cfgs)*
+        const _: () = { #warnings };
+    }
 }
 
-/// Generates an expression for what the return type tells about the output: its form and schema. A type with `impl Trait` has no name and
-/// thus no schema.
+/// Generates an expression for the form and the schema of the output.
+///
+/// A type with `impl Trait` has no name and thus no schema.
 fn output_schema(model: &Model<'_>) -> TokenStream {
-    let is_impl = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "impl");
     match &model.draft.sig.output {
         ReturnType::Default => {
             quote!(__toolkit::Returned::<()>::TYPE.toolkit_success().toolkit_output_schema())
         }
-        ReturnType::Type(_, ty) if find_token(ty.to_token_stream(), &is_impl).is_none() => {
+        ReturnType::Type(_, ty) if find_ident(ty.to_token_stream(), "impl").is_none() => {
             quote_spanned!(ty.span()=> __toolkit::Returned::<#ty>::TYPE.toolkit_success().toolkit_output_schema())
         }
         ReturnType::Type(..) => quote!(__toolkit::None),
     }
 }
 
-/// Generates an implementation of `ToolsetWithoutExtends` with the tools of a type.
-///
-/// For a block with `extends`, generates the registration of additional tools for the type instead.
+/// Generates an implementation of `ToolsetWithoutExtends`, or for a block with `extends` the registration
+/// of its tools.
 pub(crate) fn toolset(
     ToolsetAttr { krate, extends, .. }: &ToolsetAttr,
     owner: &ImplBlock<'_>,
     description: &TokenStream,
     models: &[Model<'_>],
 ) -> TokenStream {
-    let tools = models.iter().map(|model| {
-        let cfgs = model.draft.cfgs();
-        let items = params::helper_items(model);
-        let tool = tool_expr(model);
-        let bind = model
-            .draft
-            .sig
-            .receiver()
-            .map(|_| quote!(.with_receiver(::core::clone::Clone::clone(__receiver))));
-        quote! {
-            #(#cfgs)*
-            {
-                #items
-                ::std::vec::Vec::push(&mut __tools, { #tool } #bind);
-            }
-        }
-    });
+    let pushes = models.iter().map(push_of_tool);
     let tools = quote! {
         |__receiver| {
             let mut __tools = ::std::vec::Vec::new();
-            #(#tools)*
+            #(#pushes)*
             __tools
         }
     };
@@ -189,6 +190,24 @@ pub(crate) fn toolset(
     }
 }
 
+/// Generates a block that pushes the tool of a method to `__tools`.
+fn push_of_tool(model: &Model<'_>) -> TokenStream {
+    let cfgs = model.draft.cfgs();
+    let helpers = params::helper_items(model);
+    let tool = tool_expr(model);
+    let mut bind = TokenStream::new();
+    if model.draft.sig.receiver().is_some() {
+        bind = quote!(.with_receiver(::core::clone::Clone::clone(__receiver)));
+    }
+    quote! {
+        #(#cfgs)*
+        {
+            #helpers
+            ::std::vec::Vec::push(&mut __tools, { #tool } #bind);
+        }
+    }
+}
+
 /// Adds the bound `'static` to all type parameters, because a toolset lives as long as the program.
 fn lasting(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
@@ -201,7 +220,7 @@ fn lasting(generics: &Generics) -> Generics {
     generics
 }
 
-/// Generates a placeholder for a tool function with errors, so that code using the tool causes no further errors.
+/// Generates a placeholder for a function with errors, to prevent further errors.
 pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     let krate = &draft.attr.krate;
     let ident = &draft.sig.ident;
@@ -215,11 +234,11 @@ pub(crate) fn placeholder(draft: &Draft<'_>) -> TokenStream {
     marker(draft, &items)
 }
 
-/// Generates a struct with the name of the function, and `items` after it. If another item has the same name, the
-/// compiler's error points at the function's name.
+/// Generates a struct with the name of the function, and `items` in an attribute of it.
 ///
-/// The items are in an attribute of the struct. In an `impl` block without `#[toolset]`, the compiler reports the struct
-/// and drops it with its attributes, so there is one error.
+/// If another item has the same name, the compiler's error points at the function's name. In an `impl`
+/// block without `#[toolset]`, the compiler reports the struct and drops it with its attributes, so there
+/// is one error.
 fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     let cfgs = draft.cfgs();
     let krate = &draft.attr.krate;
@@ -234,10 +253,10 @@ fn marker(draft: &Draft<'_>, items: &TokenStream) -> TokenStream {
     quote!(#(#cfgs)* #[#krate::__tool_items { #items }] #marker)
 }
 
-/// Marks a name of the user as written by the macro, so that the compiler reports no lint about the item with this
-/// name. Errors still point at the name.
+/// Marks a name of the user as written by the macro, against lints; errors still point at the name.
 ///
-/// The compiler reads such a name by the edition of this crate, in which `gen` is a keyword unless it is raw.
+/// The compiler reads such a name by the edition of this crate, in which `gen` is a keyword unless it is
+/// raw.
 pub(crate) fn without_lints(ident: &Ident) -> Ident {
     let span = Span::call_site().located_at(ident.span());
     if ident == "gen" {

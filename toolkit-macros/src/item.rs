@@ -1,4 +1,4 @@
-//! Tool functions whose body is not parsed, so the macro works while the programmer is still writing the body.
+//! Tool functions with an unparsed body, so the macro works while the programmer is still writing it.
 
 use crate::diag::Diag;
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -17,7 +17,7 @@ pub(crate) struct FunctionItem {
 }
 
 impl FunctionItem {
-    /// Parses a function except for its body, so a long body costs no extra time.
+    /// Parses a function except for its body.
     pub(crate) fn from_tokens(item: TokenStream) -> syn::Result<Self> {
         let mut head: Vec<TokenTree> = item.into_iter().collect();
         let body = head.pop_if(|last| is_block(last));
@@ -26,7 +26,7 @@ impl FunctionItem {
         Ok(function)
     }
 
-    /// Reports a missing body, and adds a body to prevent further errors.
+    /// Reports a missing body, and adds one against further errors.
     pub(crate) fn with_body(mut self, diag: &mut Diag) -> Self {
         if !self.body.clone().into_iter().next().is_some_and(|token| is_block(&token)) {
             diag.error(&self.sig, format!("`{}` has no body; a tool needs one", self.sig.ident));
@@ -36,70 +36,71 @@ impl FunctionItem {
         self
     }
 
-    /// Replaces `Self` in the signature by the type of the `impl` block, because generated items are outside of the
-    /// block.
+    /// Replaces `Self` in the signature, because generated items are outside of the block.
     pub(crate) fn with_self_type(mut self, block: &ImplBlock<'_>) -> Self {
-        let replace_self =
-            |tokens: TokenStream| replace_self(tokens, block.ty, &|name| block.qualified(name));
-        let replace_in = |ty: &mut Type| {
-            let replaced = replace_self(ty.to_token_stream());
-            *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
-        };
         for input in &mut self.sig.inputs {
             let FnArg::Typed(typed) = input else { continue };
-            replace_in(&mut typed.ty);
+            block.replace_self_in(&mut typed.ty);
             for attr in &mut typed.attrs {
                 if let Meta::List(list) = &mut attr.meta {
-                    list.tokens = replace_self(list.tokens.clone());
+                    list.tokens = block.replace_self(list.tokens.clone());
                 }
             }
         }
         if let ReturnType::Type(_, ty) = &mut self.sig.output {
-            replace_in(ty);
+            block.replace_self_in(ty);
         }
         self
     }
 }
 
-/// An `impl` block that contains tool methods.
 pub(crate) struct ImplBlock<'a> {
     pub(crate) ty: &'a Type,
-    /// The trait that the block implements, if any.
     pub(crate) of_trait: Option<&'a Path>,
-    /// The names of the associated types that the block defines.
+    /// The names of its associated types.
     pub(crate) types: Vec<Ident>,
     pub(crate) generics: &'a Generics,
 }
 
 impl ImplBlock<'_> {
-    /// Returns the path before the name of one of the block's functions: `<Type>` or `<Type as Trait>`.
+    /// Returns the path before the name of a function: `<Type>` or `<Type as Trait>`.
     pub(crate) fn path(&self, span: Span) -> TokenStream {
         let ty = self.ty;
         let of_trait = self.of_trait.map(|path| quote!(as #path));
         quote_spanned!(span=> <#ty #of_trait>)
     }
 
-    /// Returns the path that replaces `Self` in `Self::name`. `name` is the name of a type or a constant.
+    fn replace_self(&self, tokens: TokenStream) -> TokenStream {
+        replace_self(tokens, self.ty, &|name| self.qualified(name))
+    }
+
+    fn replace_self_in(&self, ty: &mut Type) {
+        let replaced = self.replace_self(ty.to_token_stream());
+        *ty = syn::parse2(replaced.clone()).unwrap_or(Type::Verbatim(replaced));
+    }
+
+    /// Returns the path for `Self::name`, where `name` is a type or a constant.
     fn qualified(&self, name: &Ident) -> TokenStream {
         let ty = self.ty;
         if self.types.contains(name) { self.path(name.span()) } else { quote!(<#ty>) }
     }
 }
 
-/// Reports and removes attributes that a tool function must not have.
+/// Reports and removes attributes that are wrong on tool functions.
 pub(crate) fn refuse_attrs(attrs: &mut Vec<Attribute>, diag: &mut Diag) {
-    let name =
-        |attr: &Attribute| ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name));
-    for attr in attrs.extract_if(.., |attr| name(attr).is_some()) {
-        match name(&attr) {
+    for attr in attrs.extract_if(.., |attr| macro_attr_name(attr).is_some()) {
+        match macro_attr_name(&attr) {
             Some("tool") => diag.error(attr, "`#[tool]` is given twice; keep one"),
             name => diag.error(attr, format!("`#[{}]` belongs before a parameter", name.unwrap_or_default())),
         }
     }
 }
 
-/// Removes the helper attributes of this macro from parameters, even if they are misspelled. Returns `true` if there
-/// were any.
+fn macro_attr_name(attr: &Attribute) -> Option<&'static str> {
+    ["tool", "param", "state"].into_iter().find(|name| attr.path().is_ident(name))
+}
+
+/// Removes this macro's helper attributes, even misspelled ones. Returns whether there were any.
 pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
     let mut is_changed = false;
     for input in &mut sig.inputs {
@@ -107,31 +108,31 @@ pub(crate) fn strip_helper_attrs(sig: &mut Signature) -> bool {
             FnArg::Receiver(receiver) => &mut receiver.attrs,
             FnArg::Typed(typed) => &mut typed.attrs,
         };
-        let is_ours = |attr: &mut Attribute| is_helper_attr(attr) || wrong_helper(attr).is_some();
-        is_changed |= attrs.extract_if(.., is_ours).count() > 0;
+        let count = attrs.len();
+        attrs.retain(|attr| !is_helper_attr(attr) && wrong_helper(attr).is_none());
+        is_changed |= attrs.len() < count;
     }
     is_changed
 }
 
-/// Returns `true` for parameter attributes that the macro must remove: its own helper attributes, and doc comments,
-/// which Rust forbids on parameters.
+/// Returns whether the macro must remove an attribute: its own, and doc comments, which Rust forbids on
+/// parameters.
 pub(crate) fn is_helper_attr(attr: &Attribute) -> bool {
     ["param", "state", "doc"].iter().any(|helper| attr.path().is_ident(helper))
 }
 
-/// Returns the error message for an attribute that was probably meant for this macro, such as `#[State]`. Returns
-/// `None` for other attributes.
+/// Returns the error for an attribute probably meant for this macro, such as `#[State]`.
 pub(crate) fn wrong_helper(attr: &Attribute) -> Option<String> {
     let name = attr.path().get_ident().filter(|_| !is_helper_attr(attr))?.to_string();
     if ["arg", "clap", "schemars", "serde", "tool", "validate"].contains(&name.as_str()) {
         return Some(format!("`#[{name}]` has no effect on a parameter; write `#[param(…)]`"));
     }
-    let is_similar = |helper: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), helper) <= 1;
-    let helper = ["param", "state"].into_iter().find(is_similar)?;
+    let word = name.to_lowercase();
+    let helper =
+        ["param", "state"].into_iter().find(|helper| strsim::damerau_levenshtein(&word, helper) <= 1)?;
     Some(format!("there is no attribute `#[{name}]`; did you mean `#[{helper}]`?"))
 }
 
-/// Returns `true` for the name of a primitive type.
 pub(crate) fn is_primitive(name: &Ident) -> bool {
     const PRIMITIVES: &[&str] = &[
         "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
@@ -140,9 +141,7 @@ pub(crate) fn is_primitive(name: &Ident) -> bool {
     PRIMITIVES.iter().any(|primitive| name == primitive)
 }
 
-/// Replaces `Self` with the type `owner`.
-///
-/// In a path such as `Self::Item`, the result of calling `qualified` with `Item` replaces `Self` instead.
+/// Replaces `Self` with the type `owner`, and `Self::Item` with `qualified(Item)`.
 pub(crate) fn replace_self(
     tokens: TokenStream,
     owner: &impl ToTokens,
@@ -170,20 +169,21 @@ pub(crate) fn replace_self(
     replaced
 }
 
-/// Gives `tokens` the source location `location`, so errors point there. The hygiene of the tokens does not change.
+/// Gives `tokens` a source location for errors, without a change of their hygiene.
 fn at(tokens: TokenStream, location: Span) -> TokenStream {
-    let relocate = |token| match token {
-        TokenTree::Group(group) => regroup(&group, at(group.stream(), location)),
-        mut token => {
+    let mut relocated = TokenStream::new();
+    for mut token in tokens {
+        if let TokenTree::Group(group) = &token {
+            relocated.extend(regroup(group, at(group.stream(), location)));
+        } else {
             token.set_span(token.span().located_at(location));
-            token.into()
+            relocated.extend([token]);
         }
-    };
-    tokens.into_iter().flat_map(relocate).collect()
+    }
+    relocated
 }
 
-/// Returns `T` if `ty` is a type called `name` with the single argument `T`, such as `Option<T>`. Otherwise, returns
-/// `None`.
+/// Returns `T` for a type called `name` with the single argument `T`, such as `Option<T>`.
 pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(TypePath { qself: None, path, .. }) = peel(ty) else { return None };
     let last = path.segments.last().filter(|last| last.ident == name)?;
@@ -194,18 +194,19 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Returns the type and constant arguments for a call of a function with the given generic parameters.
 pub(crate) fn type_arguments(generics: &Generics) -> Option<TokenStream> {
-    let arguments = generics.params.iter().filter_map(|param| match param {
-        GenericParam::Type(ty) => Some(&ty.ident),
-        GenericParam::Const(constant) => Some(&constant.ident),
-        GenericParam::Lifetime(_) => None,
-    });
-    let arguments: Vec<&Ident> = arguments.collect();
-    (!arguments.is_empty()).then(|| quote!(::<#(#arguments),*>))
+    let mut arguments = Vec::new();
+    for param in &generics.params {
+        match param {
+            GenericParam::Type(ty) => arguments.push(&ty.ident),
+            GenericParam::Const(constant) => arguments.push(&constant.ident),
+            GenericParam::Lifetime(_) => {}
+        }
+    }
+    if arguments.is_empty() { None } else { Some(quote!(::<#(#arguments),*>)) }
 }
 
-/// Strips parentheses, and the invisible groups put around `$x:ty` by other macros.
+/// Strips parentheses, and the invisible groups that other macros put around `$x:ty`.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -220,7 +221,7 @@ fn regroup(group: &Group, inner: TokenStream) -> TokenStream {
     TokenTree::Group(regrouped).into()
 }
 
-/// Returns `true` for a block in braces, even if another macro has inserted it as `$body:block`.
+/// Returns whether the token is a block in braces, perhaps inserted by another macro as `$body:block`.
 fn is_block(token: &TokenTree) -> bool {
     let TokenTree::Group(group) = token else { return false };
     match group.delimiter() {
@@ -234,18 +235,27 @@ impl Parse for FunctionItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
         let start = input.fork();
-        let parse = || -> syn::Result<(Visibility, Signature)> { Ok((input.parse()?, input.parse()?)) };
-        let (vis, sig) = parse().map_err(|error| {
-            let has_word = |wanted| start.to_string().split_whitespace().any(|word| word == wanted);
-            match (has_word("fn"), has_word("impl")) {
-                (true, _) => error,
-                (_, true) => {
-                    start.error("`#[tool]` belongs to functions; write `#[toolset]` above an `impl` block")
-                }
-                _ => start.error("`#[tool]` can only be applied to functions"),
-            }
-        })?;
-        Ok(Self { attrs, vis, sig, body: input.parse()? })
+        match parse_head(input) {
+            Ok((vis, sig)) => Ok(Self { attrs, vis, sig, body: input.parse()? }),
+            Err(error) => Err(error_of_head(&start, error)),
+        }
+    }
+}
+
+fn parse_head(input: ParseStream<'_>) -> syn::Result<(Visibility, Signature)> {
+    Ok((input.parse()?, input.parse()?))
+}
+
+/// Returns `error` for a function, and otherwise what the item must be.
+fn error_of_head(item: ParseStream<'_>, error: syn::Error) -> syn::Error {
+    let text = item.to_string();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.contains(&"fn") {
+        error
+    } else if words.contains(&"impl") {
+        item.error("`#[tool]` belongs to functions; write `#[toolset]` above an `impl` block")
+    } else {
+        item.error("`#[tool]` can only be applied to functions")
     }
 }
 

@@ -6,36 +6,32 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Ident, Type};
 
-/// A checked tool function, from which code can be generated.
 pub(crate) struct Model<'a> {
     pub(crate) draft: &'a Draft<'a>,
     pub(crate) name: String,
     pub(crate) namespace: Option<String>,
-    /// The tool's description, as an expression of type `&'static str`.
+    /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
-    /// The parameters that appear in the schema, in the order of the signature.
+    /// The parameters in the schema, in the order of the signature.
     pub(crate) params: Vec<ParamModel<'a>>,
 }
 
-/// A parameter that appears in the tool's schema.
 pub(crate) struct ParamModel<'a> {
     pub(crate) ident: &'a Ident,
-    /// The type into which the argument is decoded.
     pub(crate) ty: &'a Type,
-    /// The source location of the type, for errors. It is stored, because computing it is slow.
+    /// The location of the type, stored because it is slow to compute.
     pub(crate) span: Span,
     pub(crate) pass: PassMode,
     pub(crate) name: String,
-    /// The parameter's description, as an expression of type `&'static str`.
+    /// An expression of type `&'static str`.
     pub(crate) description: TokenStream,
     pub(crate) attr: &'a ParamAttr,
-    /// Whether generated code uses `__Checked` for the type, because types of several parameters share a type.
+    /// Whether generated code uses `__Checked`, because types of several parameters share a type.
     pub(crate) is_checked: bool,
 }
 
 impl ParamModel<'_> {
-    /// Returns the decoded type for use in generated code. If the type is checked separately, it is wrapped in
-    /// `__Checked`.
+    /// Returns the decoded type in generated code, perhaps in `__Checked`.
     pub(crate) fn decoded(&self) -> TokenStream {
         let ty = self.ty;
         if self.is_checked { quote_spanned!(self.span=> __Checked<#ty>) } else { ty.into_token_stream() }
@@ -43,8 +39,7 @@ impl ParamModel<'_> {
 }
 
 impl Model<'_> {
-    /// Returns the parameter with `flatten`, if there is one. Its type is a struct that holds all arguments of the
-    /// call.
+    /// Returns the parameter with `flatten`, whose type is a struct of all arguments.
     pub(crate) fn struct_args(&self) -> Option<&ParamModel<'_>> {
         self.params.iter().find(|param| param.attr.flatten.is_some())
     }

@@ -234,12 +234,12 @@ fn documentation_of_macros_is_read() {
             fn add(a: i64) -> i64 { a }
         },
     );
-    for text in [r#""Adds 2 numbers, true.""#, r#""The first""#] {
+    for text in [r#""Adds 2 numbers, true.""#, r#""a\nThe first""#] {
         assert!(expansion.contains(text), "{expansion}");
     }
 }
 
-/// Tests that the macro leaves `include_str!` to the compiler if no source file is available, as in this test.
+/// Tests that `include_str!` is left to the compiler if no source file is available, as in this test.
 #[test]
 fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     let expansion = expand(
@@ -252,8 +252,7 @@ fn an_included_file_is_left_to_the_compiler_outside_of_a_macro() {
     assert!(expansion.contains(r#"concat!(include_str!("no such file.md"))"#), "{expansion}");
 }
 
-/// Tests a block comment. `quote!` has no block comments, so the test writes the attribute that the compiler creates
-/// from one.
+/// Tests a block comment, as the attribute that the compiler makes of it.
 #[test]
 fn block_comments_are_parsed_like_line_comments() {
     let expansion = expand(
@@ -263,7 +262,7 @@ fn block_comments_are_parsed_like_line_comments() {
             fn add(a: i64) -> i64 { a }
         },
     );
-    for text in [r#""Adds.""#, r#""The first""#] {
+    for text in [r#""Adds.""#, r#""a\nThe first""#] {
         assert!(expansion.contains(text), "{expansion}");
     }
 }

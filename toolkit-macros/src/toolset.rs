@@ -3,15 +3,15 @@
 use crate::attr::{NamespaceAttr, ToolAttr, ToolsetAttr};
 use crate::diag::Diag;
 use crate::docs::Docs;
-use crate::draft::{Draft, find_token, give_sizes, spelling};
+use crate::draft::{Draft, find_ident, give_sizes, spelling};
 use crate::item::{FunctionItem, ImplBlock, peel, refuse_attrs, strip_helper_attrs};
 use crate::{check, expand};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, ImplItem, ImplItemFn, ItemImpl, ItemTrait, LitStr, Meta, Path, Token, TraitItem, Type,
-    TypePath, parse_quote,
+    Attribute, ImplItem, ImplItemFn, ItemImpl, ItemTrait, LitStr, Meta, Token, TraitItem, Type, TypePath,
+    parse_quote,
 };
 
 pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -24,20 +24,24 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
             return diag.into_tokens(item);
         }
     };
-    let methods = take_methods(&mut block, &mut diag);
-    let can_be_toolset = check_block(&block, &attr, methods.is_empty(), &mut diag);
-    let types = block.items.iter().filter_map(|item| match item {
-        ImplItem::Type(item) => Some(item.ident.clone()),
-        _ => None,
-    });
+    let marked = take_methods(&mut block, &mut diag);
+    let can_be_toolset = check_block(&block, &attr, marked.is_empty(), &mut diag);
+    let mut types = Vec::new();
+    for item in &block.items {
+        if let ImplItem::Type(item) = item {
+            types.push(item.ident.clone());
+        }
+    }
     let owner = ImplBlock {
         ty: &block.self_ty,
         of_trait: block.trait_.as_ref().map(|(path, _)| path),
-        types: types.collect(),
+        types,
         generics: &block.generics,
     };
-    let methods: Vec<_> =
-        methods.into_iter().map(|(arguments, method)| (arguments, method.with_self_type(&owner))).collect();
+    let mut methods = Vec::with_capacity(marked.len());
+    for (arguments, method) in marked {
+        methods.push((arguments, method.with_self_type(&owner)));
+    }
     let namespace = match (&attr.namespace, type_name(owner.ty)) {
         (NamespaceAttr::Absent, Some(name)) => NamespaceAttr::Name(name),
         (given, _) => given.clone(),
@@ -59,17 +63,17 @@ pub(crate) fn expand_toolset(attr: TokenStream, item: TokenStream) -> TokenStrea
         }
     }
     let models: Vec<_> = drafts.iter().filter_map(|draft| check::check(draft, &mut diag)).collect();
-    // A toolset with errors has no tools in the generated code. Code that uses the toolset then causes no further
-    // errors.
-    let models = if diag.is_empty() { models.as_slice() } else { &[] };
+    // Without tools of a wrong toolset, code that uses it causes no further errors.
+    let correct = if diag.is_empty() { models.as_slice() } else { &[] };
     let description = Docs::from_attrs(&block.attrs).description().unwrap_or_else(|| quote!(""));
-    let generated = can_be_toolset.then(|| expand::toolset(&attr, &owner, &description, models));
+    let mut generated = TokenStream::new();
+    if can_be_toolset {
+        generated = expand::toolset(&attr, &owner, &description, correct);
+    }
     diag.into_tokens(quote!(#block #generated))
 }
 
-/// Reports an error for an item that cannot be parsed as an `impl` block.
-///
-/// Returns the item without the attributes that would cause further errors.
+/// Reports an item that is not an `impl` block, and removes attributes that would cause further errors.
 fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream {
     if item.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) {
         diag.push(error);
@@ -90,22 +94,22 @@ fn refuse(item: TokenStream, error: syn::Error, diag: &mut Diag) -> TokenStream 
     item.into_token_stream()
 }
 
-/// Reports mistakes in the header of an `impl` block. Returns `false` if the block cannot be a toolset.
+/// Reports mistakes in the header. Returns `false` if the block cannot be a toolset.
 fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut Diag) -> bool {
     let ty = &*block.self_ty;
     let owner = spelling(ty);
     if is_empty {
         diag.error(ty, "the `impl` block has no tools; mark methods with `#[tool]`");
     }
-    let is_parameter = |path: &Path| block.generics.type_params().any(|param| path.is_ident(&param.ident));
-    let is_elided = |token: &TokenTree| matches!(token, TokenTree::Ident(lifetime) if lifetime == "_");
     let has_lifetime = block.generics.lifetimes().next().is_some();
-    if matches!(peel(ty), Type::Path(TypePath { path, .. }) if is_parameter(path)) {
+    if let Type::Path(TypePath { path, .. }) = peel(ty)
+        && block.generics.type_params().any(|param| path.is_ident(&param.ident))
+    {
         diag.error(
             ty,
             format!("`{owner}` stands for any type; write an `impl` block for each type that you use"),
         );
-    } else if has_lifetime || find_token(ty.to_token_stream(), &is_elided).is_some() {
+    } else if has_lifetime || find_ident(ty.to_token_stream(), "_").is_some() {
         diag.error(
             ty,
             "a toolset lives as long as the program; own the data, or write the lifetime `'static`",
@@ -123,9 +127,7 @@ fn check_block(block: &ItemImpl, attr: &ToolsetAttr, is_empty: bool, diag: &mut 
     false
 }
 
-/// Collects the `#[tool]` methods of a block, each with the arguments of its `#[tool]` attribute.
-///
-/// The methods stay in the block, without `#[tool]` and its helper attributes.
+/// Returns the `#[tool]` methods of a block with the arguments of the attribute, which it removes.
 fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, FunctionItem)> {
     let mut methods = Vec::new();
     for item in &mut block.items {
@@ -138,9 +140,9 @@ fn take_methods(block: &mut ItemImpl, diag: &mut Diag) -> Vec<(TokenStream, Func
             *item = syn::parse_quote!(#function);
         }
         let ImplItem::Fn(function) = item else { continue };
-        let tool = function.attrs.iter().enumerate().find_map(|(at, attr)| Some((at, tool_arguments(attr)?)));
-        let Some((at, (arguments, condition))) = tool else { continue };
-        let _ = function.attrs.remove(at);
+        let Some(at) = function.attrs.iter().position(is_tool_attr) else { continue };
+        let attr = function.attrs.remove(at);
+        let Some((arguments, condition)) = tool_arguments(&attr) else { continue };
         refuse_attrs(&mut function.attrs, diag);
         let ImplItemFn { attrs, vis, sig, block: body, .. } = function.clone();
         let mut method = FunctionItem { attrs, vis, sig, body: body.into_token_stream() };
@@ -156,24 +158,28 @@ fn is_tool_attr(attr: &Attribute) -> bool {
     tool_arguments(attr).is_some()
 }
 
-/// Returns the arguments of a `#[tool(…)]` attribute. Returns `None` for other attributes.
+/// Returns the arguments of a `#[tool(…)]` attribute.
 ///
 /// For `#[cfg_attr(condition, tool(…))]`, also returns the attribute `#[cfg(condition)]`.
 fn tool_arguments(attr: &Attribute) -> Option<(TokenStream, Option<Attribute>)> {
-    let arguments = |meta: &Meta| {
-        let is_tool = meta.path().segments.last().is_some_and(|last| last.ident == "tool");
-        is_tool.then(|| meta.require_list().map(|list| list.tokens.clone()).unwrap_or_default())
-    };
     if !attr.path().is_ident("cfg_attr") {
-        return Some((arguments(&attr.meta)?, None));
+        return Some((arguments_of_tool(&attr.meta)?, None));
     }
     let metas = attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok()?;
     let condition = metas.first()?;
-    let attrs = metas.iter().skip(1);
-    Some((attrs.filter_map(arguments).next()?, Some(parse_quote!(#[cfg(#condition)]))))
+    let arguments = metas.iter().skip(1).find_map(arguments_of_tool)?;
+    Some((arguments, Some(parse_quote!(#[cfg(#condition)]))))
 }
 
-/// Returns the last name in the path of a type, as a string literal. The registry later normalizes this name.
+/// Returns the arguments in `tool(…)`, or none for `tool`.
+fn arguments_of_tool(meta: &Meta) -> Option<TokenStream> {
+    if meta.path().segments.last()?.ident != "tool" {
+        return None;
+    }
+    Some(meta.require_list().map(|list| list.tokens.clone()).unwrap_or_default())
+}
+
+/// Returns the last name in the path of a type, for the registry to normalize.
 fn type_name(ty: &Type) -> Option<LitStr> {
     let Type::Path(TypePath { path, .. }) = peel(ty) else { return None };
     let ident = &path.segments.last()?.ident;

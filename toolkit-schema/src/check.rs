@@ -1,9 +1,10 @@
 //! Finds all violations of a schema by a value.
 //!
-//! Every keyword that constrains values is checked. A Rust type may refuse more values than its schema.
+//! Every keyword that constrains values is checked, but a Rust type may refuse more.
 
 use crate::bounds::{broken, is_equal};
 use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
+use crate::index::{AddressMap, address};
 use crate::json::{Json, Kind, budget};
 use crate::marks::{Placed, is_range_of_type};
 use crate::nearest::nearest;
@@ -14,7 +15,6 @@ use crate::words::shorten;
 use found::{Found, Message, expected};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ptr;
 
 mod branches;
@@ -26,19 +26,19 @@ mod well_formed;
 pub(crate) use branches::candidates;
 pub(crate) use well_formed::{repeated_names, rounded_integers};
 
-/// The maximum number of violations that one check collects.
+/// The maximum number of violations in one check.
 const MOST: usize = 64;
 
 /// The maximum number of names that a message lists.
 const LISTED: usize = 10;
 
-/// The internal keyword reported if a value matches several schemas of a `oneOf`.
+/// The internal keyword of a value that matches several schemas of a `oneOf`.
 const SEVERAL: &str = "several";
 
-/// The message for a value too complex to be checked completely.
+/// The message for a value that is too complex to check completely.
 pub(crate) const TOO_COMPLEX: &str = "too complex to explain; write it as the schema says, or simpler";
 
-/// Checks `value` against `schema`. Returns up to 64 violations, in the order of their positions in `value`.
+/// Returns up to 64 violations of `schema` by `value`, in the order of positions.
 ///
 /// ```
 /// use serde_json::json;
@@ -59,25 +59,24 @@ pub fn violations<'a>(schema: impl Into<SchemaRef<'a>>, value: &Value) -> Vec<Vi
 /// Where a schema comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Origin {
-    /// A Rust type. Its deserialization follows the check, so `5.0` is no integer, unpublished members are refused,
-    /// `null` for an optional member is an absent member, and a value belongs to the first branch of a union whose
-    /// structure it has.
+    /// A Rust type. It decodes after the check: `5.0` is no integer, unpublished members are refused, `null`
+    /// for an optional member is absence, and the first branch with the value's structure counts.
     RustType,
-    /// Anything else: the rules of JSON Schema apply.
+    /// Anything else, by the rules of JSON Schema.
     #[default]
     Foreign,
 }
 
-/// A schema with everything that a check of values needs.
+/// A schema with everything that a check needs.
 #[derive(Debug)]
 pub(crate) struct Checks<'a> {
     pub(crate) root: &'a Value,
     pub(crate) origin: Origin,
-    /// The notes about parts of the schema, by their addresses.
+    /// The notes about parts of the schema, by address.
     pub(crate) placed: Placed<'a>,
-    /// Whether members that the schema does not publish are violations.
+    /// Whether unpublished members are violations.
     pub(crate) refuses_unpublished: bool,
-    /// Whether a list is a violation that a Rust type may decode as a struct.
+    /// Whether a list that a Rust type may decode as a struct is a violation.
     pub(crate) refuses_unclear: bool,
 }
 
@@ -86,21 +85,19 @@ impl<'a> Checks<'a> {
         Self {
             root,
             origin: Origin::Foreign,
-            placed: Placed::new(),
+            placed: Placed::default(),
             refuses_unpublished: false,
             refuses_unclear: false,
         }
     }
 
-    /// Returns the violations of `schema`, a part of the root, by `value`. `at` is the path of the value, and every
-    /// returned path begins with it.
+    /// Returns the violations of `schema`, a part of the root, by `value` at the path `at`.
     pub(crate) fn violations(&self, schema: &'a Value, value: &Json<'_>, at: &str) -> Vec<Violation> {
         let mut search = Search::new(self, budget(value), at);
         search.inspect_whole(schema, value);
         search.into_violations()
     }
 
-    /// Returns the violations of `schema` by the JSON value in `text`.
     pub(crate) fn violations_in_text(&self, schema: &'a Value, text: &str) -> Vec<Violation> {
         match Json::parse(text) {
             Ok(value) => self.violations(schema, &value, ""),
@@ -110,12 +107,12 @@ impl<'a> Checks<'a> {
 
     /// Returns whether a value conforms to a schema.
     ///
-    /// If `left` reaches 0, the result is `false`. `depth` is the number of enclosing schemas already applied.
+    /// If `left` reaches 0, the result is `false`. `depth` counts the enclosing schemas.
     pub(crate) fn fits(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize, depth: usize) -> bool {
         self.within(left, depth, |search| search.fits(schema, value) && search.left > 0)
     }
 
-    /// Runs a search that may apply `left` schemas, and decreases this number.
+    /// Runs a search that decreases the number of schemas `left` to apply.
     fn within<'v, T>(
         &self,
         left: &mut usize,
@@ -129,29 +126,21 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The key of a cached check: the schema, the value, and whether only one violation is collected.
-type Applied<'v> = (*const Value, *const Json<'v>, bool);
-
 struct Search<'a, 'v, 'c> {
     checks: &'c Checks<'a>,
     root: &'a Value,
     origin: Origin,
-    /// The path to the value being inspected.
     path: String,
-    /// The number of schemas that may still be applied before the check stops.
+    /// The number of schemas that may still be applied.
     left: usize,
-    /// The number of enclosing schemas that the caller of this check has already applied.
+    /// The number of enclosing schemas that the caller has applied.
     depth: usize,
-    /// The number of enclosing untagged unions.
     untagged: usize,
-    /// The number of violations to collect. It is 1 if only the existence of a violation matters.
+    /// The number of violations to collect, or 1 to learn whether there is any.
     most: usize,
-    /// The violations already found, so that a recursive union does not take exponential time.
-    known: HashMap<Applied<'v>, Vec<Found<'a, 'v>>>,
-    /// The pairs of schema and value that are currently being inspected.
-    ///
-    /// A schema may refer to itself. If it applies to the same value again, the second inspection is skipped, because
-    /// it finds nothing new.
+    /// The violations found for recursive unions, which otherwise take exponential time.
+    known: AddressMap<Vec<Found<'a, 'v>>>,
+    /// The pairs of schema and value being inspected, at which recursion ends.
     open: Vec<(&'a Value, *const Json<'v>)>,
     found: Vec<Found<'a, 'v>>,
 }
@@ -167,7 +156,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             depth: 0,
             untagged: 0,
             most: MOST,
-            known: HashMap::new(),
+            known: AddressMap::default(),
             open: Vec::new(),
             found: Vec::new(),
         }
@@ -187,7 +176,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         violations
     }
 
-    /// Inspects a value that is no part of an outer schema for the same value.
+    /// Inspects a value by a schema that no outer schema for the same value contains.
     fn inspect_whole(&mut self, schema: &'a Value, value: &Json<'v>) {
         self.inspect(schema, value);
         if self.origin == Origin::RustType && !value.is_exact() {
@@ -219,12 +208,13 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         self.open.pop();
     }
 
-    /// Checks `value` against `target`, the target of a reference.
+    /// Checks `value` against the target of a reference.
     ///
-    /// The violations are cached for each pair of target and value, and reused if the pair occurs again.
+    /// Violations are cached for each pair of target and value.
     fn inspect_target(&mut self, target: &'a Value, value: &Json<'v>) {
-        let key = (ptr::from_ref(target), ptr::from_ref(value), self.most == 1);
-        if let Some(known) = self.known.get(&key) {
+        // The address of a value is even, which leaves a bit for the mode.
+        let key = (ptr::from_ref(target).addr(), ptr::from_ref(value).addr() + usize::from(self.most == 1));
+        if let Some(known) = self.known.get(key) {
             return self.found.extend(known.iter().cloned());
         }
         let before = std::mem::take(&mut self.found);
@@ -233,7 +223,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         self.found.splice(0..0, before);
     }
 
-    /// Returns the violations of `schema` by `value`, without adding them to `self.found`.
+    /// Returns violations without adding them to `self.found`.
     fn violations_of(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<Found<'a, 'v>> {
         let before = std::mem::take(&mut self.found);
         self.inspect(schema, value);
@@ -247,8 +237,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         found.is_empty()
     }
 
-    /// Inspects all keywords of a schema. Most work is done in other functions, to keep the stack frame of this
-    /// recursive function small.
+    /// Inspects all keywords of a schema, with a small stack frame because it recurs.
     fn inspect_keywords(&mut self, schema: &'a Value, value: &Json<'v>) {
         if !self.inspect_type(schema, value) {
             return;
@@ -276,7 +265,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         }
     }
 
-    /// Checks `value` against the keyword `type`. Returns whether the other keywords still need to be inspected.
+    /// Checks `type`, and returns whether the other keywords still need inspection.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
         let is_integer =
             |name: &str| self.origin == Origin::Foreign && name == "integer" && value.type_name() == name;
@@ -288,7 +277,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         false
     }
 
-    /// Checks `value` against the keywords that contain no schemas, such as `enum` and `maximum`.
+    /// Checks the keywords without schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
         let listed = schema.get("enum").and_then(Value::as_array);
         let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
@@ -304,7 +293,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             "minimum" | "maximum" => schema.as_object().is_some_and(is_range_of_type),
             _ => false,
         };
-        let note = self.checks.placed.get(&ptr::from_ref(schema));
+        let note = self.checks.placed.get(address(schema));
         let is_structure = is_of_type && !note.is_some_and(|note| note.is_authored);
         let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
         self.add_found(ViolationKind::Constraint, message, is_structure);
@@ -350,7 +339,6 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
     }
 }
 
-/// Returns the message for a member that `schema` refuses.
 pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
     let patterns =
         schema.get("patternProperties").and_then(Value::as_object).filter(|named| !named.is_empty());
@@ -364,10 +352,10 @@ pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
     }
 }
 
-/// Returns the message for a member not declared in the schema. `names` are the declared names.
+/// Returns the message for a member that is not among `names`.
 pub(crate) fn no_such_property<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     const UNKNOWN: &str = "there is no such property";
-    // A member of another branch of a union has a declared name.
+    // A member of another branch of a union may have a declared name.
     let names: Vec<&str> = names.filter(|declared| *declared != name).collect();
     if let Some(near) = nearest(name, names.iter().copied()).first() {
         return format!("{UNKNOWN}; did you mean `{}`?", shorten(near));
@@ -379,12 +367,10 @@ pub(crate) fn no_such_property<'a>(name: &str, names: impl Iterator<Item = &'a s
     format!("{UNKNOWN}; use {}", names.join(" or "))
 }
 
-/// Returns the names of the properties that a schema lists.
 pub(crate) fn property_names(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str)
 }
 
-/// Returns the message for a missing required value.
 #[must_use]
 pub(crate) fn missing(expected: Option<String>) -> String {
     expected.map_or("required, but missing".to_owned(), |expected| {

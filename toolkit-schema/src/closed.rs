@@ -1,17 +1,17 @@
-//! Closing of the objects inside a schema, for the form of the schema that is published.
+//! Closing of the objects inside a schema, for publication.
 //!
-//! A schema of a Rust type does not say whether an object may have members that it does not list, because it may become a
-//! part of another schema. The contract refuses such members at every depth. Here the schema says so itself, at each object
-//! that lists all of its members alone. An object made of several parts stays open: `additionalProperties` knows only the
-//! names beside it.
+//! The schema of a Rust type leaves its objects open, because it may become a part of another schema. The
+//! contract refuses unlisted members at every depth. Here, each object that lists all its members alone says
+//! so. An object of several parts stays open, because `additionalProperties` knows only the names beside it.
 
 use crate::depth::MAX_DEPTH;
 use crate::keyword::{each_inside, subschemas};
+use crate::keywords::Keywords;
 use crate::reference::escape;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The keywords that tell which members an object has. A schema with several of them consists of parts.
+/// The keywords that list members; a schema with several of them consists of parts.
 const LISTS: [&str; 10] = [
     "properties",
     "additionalProperties",
@@ -25,13 +25,13 @@ const LISTS: [&str; 10] = [
     "dependentSchemas",
 ];
 
-/// Returns a copy of a schema with the objects inside closed; `None` if there is nothing to close.
+/// Returns a copy with closed objects inside, or `None` if there is nothing to close.
 pub(crate) fn closed(root: &Value) -> Option<Value> {
     if !subschemas(root).any(|inside| has_open(inside.schema, MAX_DEPTH)) {
         return None;
     }
     let mut parts = BTreeSet::new();
-    // The references of a definition that is a part lead to parts, too.
+    // References of a definition that is a part lead to parts, too.
     loop {
         let known = parts.len();
         find_parts(root, false, &mut parts, MAX_DEPTH);
@@ -50,7 +50,7 @@ fn has_open(schema: &Value, levels: usize) -> bool {
         || subschemas(schema).any(|inside| has_open(inside.schema, levels))
 }
 
-/// Returns whether an object lists its members alone, also none, and leaves open whether there are more.
+/// Returns whether an object lists its members alone, and leaves open whether there are more.
 fn is_open(keywords: &Map<String, Value>) -> bool {
     match lists(keywords) {
         0 => keywords.get("type").is_some_and(|kind| kind == "object"),
@@ -62,8 +62,8 @@ fn lists(keywords: &Map<String, Value>) -> usize {
     keywords.keys().filter(|keyword| LISTS.contains(&keyword.as_str())).count()
 }
 
-/// Returns whether a schema inside of another one tells only a part of the members of an object. `alone` says that the outer
-/// schema is no part, and has one list only.
+/// Returns whether an inner schema lists only a part of an object's members. `alone` says that the outer
+/// schema is no part and has one list.
 fn is_part(keyword: &str, key: Option<&str>, alone: bool, parts: &BTreeSet<String>) -> bool {
     match keyword {
         "anyOf" | "oneOf" => !alone,
@@ -75,7 +75,7 @@ fn is_part(keyword: &str, key: Option<&str>, alone: bool, parts: &BTreeSet<Strin
     }
 }
 
-/// Adds the targets of the references that tell only a part of the members of an object.
+/// Adds the targets that list only a part of an object's members.
 fn find_parts(schema: &Value, in_part: bool, parts: &mut BTreeSet<String>, levels: usize) {
     let (Some(keywords), Some(levels)) = (schema.as_object(), levels.checked_sub(1)) else { return };
     let alone = !in_part && lists(keywords) == 1;
@@ -100,7 +100,7 @@ fn close_inside(schema: &mut Value, in_part: bool, parts: &BTreeSet<String>, lev
             && !in_part
             && is_open(keywords)
         {
-            keywords.insert("additionalProperties".to_owned(), false.into());
+            keywords.set("additionalProperties", false.into());
         }
     });
 }

@@ -3,6 +3,7 @@
 use crate::check::{Checks, candidates};
 use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
 use crate::discriminator::discriminator;
+use crate::index::{AddressMap, Names};
 use crate::json::{Json, Kind, budget, canonical_json, quoted};
 use crate::json_repair::repair;
 use crate::number::Decimal;
@@ -13,27 +14,26 @@ use crate::types::{names, types};
 use serde_json::Value;
 use similar::{folded, only_alike};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 mod similar;
 
-/// Coerces near misses inside `value`. Returns whether anything changed.
+/// Coerces near misses inside `value`, and returns whether anything changed.
 ///
 /// A near miss is an invalid value with an obvious correction:
 ///
 /// - `5.0` becomes `5` where the schema accepts only integers.
-/// - A string such as `"5"` becomes the JSON value in its text where the schema accepts no strings. `yes` and `no`
-///   become booleans.
-/// - A number becomes a string of its digits where the schema accepts a string, but no number.
-/// - A string becomes an allowed string that differs only by letter case, spaces, `-` or `_`, if there is exactly one.
-///   Names of variants are corrected in the same way.
-/// - The keys of a map are corrected in the same way if an enum is the key type of the map.
-/// - A code fence around the JSON value in a string is ignored, and so are unescaped control characters.
-/// - An optional member with the value `null` is removed if its schema does not accept `null`.
-/// - A repeated item is removed if the items of the array must differ.
+/// - A string becomes the JSON value in its text, such as `5`, where the schema accepts no strings. `yes` and
+///   `no` become booleans.
+/// - A number becomes a string where the schema accepts strings, but no numbers.
+/// - A string becomes the only allowed string that differs just by letter case, spaces, `-` or `_`. The same
+///   holds for names of variants.
+/// - The keys of a map with an enum as key type are corrected in the same way.
+/// - Code fences around the JSON value in a string are ignored, as are unescaped control characters.
+/// - An optional member is removed if it is `null` and its schema does not accept `null`.
+/// - Repeated items are removed if the items must differ.
 ///
-/// A value nested deeper than 127 levels stays unchanged.
+/// Values nested deeper than 127 levels stay unchanged.
 ///
 /// ```
 /// use serde_json::json;
@@ -50,15 +50,13 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     let text = value.to_string();
     let SchemaRef { root, schema } = schema.into();
     let coerced = Json::parse(&text).ok().and_then(|value| coerced(&Checks::foreign(root), schema, &value));
-    let coerced =
-        coerced.and_then(|text| serde_json::from_str(&text).ok()).filter(|coerced| coerced != value);
+    let coerced = coerced.and_then(|text| text.parse().ok()).filter(|coerced| coerced != value);
     coerced.map(|coerced| *value = coerced).is_some()
 }
 
-/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed. A near miss is an invalid
-/// value with an obvious correction.
+/// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
 ///
-/// Everything else keeps its original text. Numbers keep all digits, and objects keep repeated members.
+/// Everything else keeps its original text, such as digits of numbers and repeated members.
 pub(crate) fn coerced<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
     Coercion::new(checks, value).coerced(schema, value)
 }
@@ -66,17 +64,17 @@ pub(crate) fn coerced<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'
 struct Coercion<'a, 'c> {
     checks: &'c Checks<'a>,
     root: &'a Value,
-    /// The cached results for referenced schemas. The key is the schema and the position of the value in the text.
-    known: HashMap<(*const Value, *const u8), Option<String>>,
-    /// The number of schemas that may still be applied before the coercion stops.
+    /// The results for referenced schemas, by the schema and the position of the value.
+    known: AddressMap<Option<String>>,
+    /// The number of schemas that may still be applied.
     left: usize,
-    /// The number of schemas that enclose the current schema.
+    /// The number of enclosing schemas.
     depth: usize,
 }
 
 impl<'a, 'c> Coercion<'a, 'c> {
     fn new(checks: &'c Checks<'a>, value: &Json<'_>) -> Self {
-        Self { checks, root: checks.root, known: HashMap::new(), left: budget(value), depth: 0 }
+        Self { checks, root: checks.root, known: AddressMap::default(), left: budget(value), depth: 0 }
     }
 
     fn coerced(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
@@ -84,7 +82,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
         self.deeper(|this| this.by_target(schema, target, value))
     }
 
-    /// Calls `coerce` one level deeper. Every recursion passes through here, so `left` and `MAX_NESTED` limit it.
+    /// Calls `coerce` one level deeper; every recursion passes here, so that both limits hold.
     fn deeper<T>(&mut self, coerce: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
         if self.depth >= MAX_NESTED {
@@ -101,11 +99,11 @@ impl<'a, 'c> Coercion<'a, 'c> {
         if ptr::eq(target, schema) {
             return self.by_parts(schema, value);
         }
-        let key = (ptr::from_ref(target), value.text.as_ptr());
-        if let Some(known) = self.known.get(&key) {
+        let key = (ptr::from_ref(target).addr(), value.text.as_ptr().addr());
+        if let Some(known) = self.known.get(key) {
             return known.clone();
         }
-        // A recursive schema may apply to the same value again. The second application changes nothing.
+        // A recursive schema that applies to the same value again changes nothing.
         self.known.insert(key, None);
         let coerced = self.by_parts(target, value);
         self.known.insert(key, coerced.clone());
@@ -126,10 +124,9 @@ impl<'a, 'c> Coercion<'a, 'c> {
         coerced
     }
 
-    /// Parses `text`, the result of an earlier coercion, and passes the parsed value to `coerce`.
+    /// Parses the result of an earlier coercion, and passes it to `coerce`.
     ///
-    /// The cached results refer to positions in the original text. So the cache is emptied before `coerce` runs, and
-    /// restored afterwards.
+    /// The cache is empty meanwhile, because its keys are positions in the original text.
     fn again<T>(&mut self, text: &str, coerce: impl FnOnce(&mut Self, &Json<'_>) -> Option<T>) -> Option<T> {
         let value = Json::parse(text).ok()?;
         let known = std::mem::take(&mut self.known);
@@ -138,7 +135,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
         coerced
     }
 
-    /// Coerces a value to a schema of `allOf`, to the union in `keyword`, or to the other keywords of a schema.
+    /// Coerces a value to one keyword with schemas, or to all keywords without.
     fn by_keyword(&mut self, keyword: &str, schema: &'a Value, value: &Json<'_>) -> Option<String> {
         match (keyword, &value.kind) {
             ("allOf", _) => self.coerced(schema, value),
@@ -153,11 +150,10 @@ impl<'a, 'c> Coercion<'a, 'c> {
         self.checks.fits(schema, value, &mut self.left, self.depth)
     }
 
-    /// Coerces a value to the first branch of a union for which the coerced value is valid. Returns `None` if the value
-    /// already fits a branch.
+    /// Coerces a value to the first branch of a union that then accepts it. Returns `None` if the value
+    /// already fits one.
     ///
-    /// If the coerced value is valid for no branch, but coercion changed the value for exactly one branch, returns this
-    /// partly coerced value. Otherwise, returns `None`.
+    /// If none accepts it, returns the change if only one branch made any.
     fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
         let candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
@@ -171,7 +167,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
                 Some(coerced.unwrap_or_else(|| value.text.to_owned()))
             });
         }
-        // If there is no candidate, the tag may be a near miss, so all branches are tried.
+        // If there is no candidate, the tag may be a near miss.
         let candidates = if candidates.is_empty() { branches.iter().collect() } else { candidates };
         if self.fits_any(schema, &candidates, value) {
             return None;
@@ -184,8 +180,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
             }
             partly.push(text);
         }
-        // If coercion changed the value for only one branch, keep the change. The violations of this branch then
-        // explain the remaining mistakes.
+        // The violations of the only branch that changed the value explain the remaining mistakes.
         if partly.len() == 1 { partly.pop() } else { None }
     }
 
@@ -196,8 +191,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
         candidates
     }
 
-    /// Returns whether a value fits one of `branches`, the branches of the union `schema`. Returns `false` if a branch
-    /// refers to `schema` itself.
+    /// Returns whether a value fits one of `branches`, none of which refers to `schema` itself.
     fn fits_any(&mut self, schema: &Value, branches: &[&'a Value], value: &Json<'_>) -> bool {
         let root = self.root;
         let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
@@ -211,13 +205,13 @@ impl<'a, 'c> Coercion<'a, 'c> {
     fn items(&mut self, schema: &'a Value, items: &[Json<'_>]) -> Option<String> {
         let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
         let mut changed = false;
-        let mut given = HashSet::new();
+        let mut given = Names::default();
         let mut written = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let coerced = item_schema(schema, index).and_then(|schema| self.coerced(schema, item));
             changed |= coerced.is_some();
             let text = coerced.map_or(Cow::Borrowed(item.text), Cow::Owned);
-            if is_set && !given.insert(canonical_json(&text).ok()) {
+            if is_set && !given.add(canonical_json(&text).unwrap_or_default().into()) {
                 changed = true;
                 continue;
             }
@@ -226,12 +220,10 @@ impl<'a, 'c> Coercion<'a, 'c> {
         changed.then(|| format!("[{}]", written.join(",")))
     }
 
-    /// Coerces the members of an object.
-    ///
-    /// An optional member with the value `null` is removed if its schema refuses `null`. Some providers force the model
-    /// to send every member, and the model then sends `null` for an omitted member.
+    /// An optional `null` is removed if its schema refuses it. Some providers force the model to send every
+    /// member, so that it sends `null` for omitted ones.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
-        // The names of arguments are never taken for those of a map.
+        // Names of arguments are never keys of a map.
         let renamed = if ptr::eq(schema, self.root) {
             vec![None; members.len()]
         } else {
@@ -300,7 +292,7 @@ impl<'a, 'c> Coercion<'a, 'c> {
     }
 }
 
-/// Returns whether an object lacks a member that the branch requires. Coercion never adds a missing member.
+/// Returns whether an object lacks a required member, which coercion never adds.
 fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
     let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
     let is_given = |wanted: &str| members.iter().any(|(name, _)| name == wanted);

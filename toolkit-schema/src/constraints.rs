@@ -1,13 +1,14 @@
 //! Adds constraints to schemas.
 
+use crate::keywords::Keywords;
 use crate::marks::AUTHORED;
 use crate::types::types;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-/// A number usable as a bound in a schema: a primitive integer or float, or a JSON value.
+/// A number that a schema can have as a bound.
 ///
-/// An integer has at most 64 bits, because a JSON value has no larger integers.
+/// Integers have at most 64 bits, as in JSON values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a bound of a number",
     label = "`range` and `multiple_of` need numbers",
@@ -23,10 +24,10 @@ macro_rules! bounds {
 
 bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
 
-/// Adds constraints to the schema of a parameter or a field.
+/// Adds constraints to the schema of a parameter or field.
 ///
-/// The model receives the same schema that the arguments of its calls are checked against. Generated code calls the
-/// methods for attributes such as `#[param(range = …, length = …)]`.
+/// The model gets this schema, and arguments are checked against it. Generated code calls the methods for
+/// attributes such as `#[param(range = …, length = …)]`.
 ///
 /// ```
 /// use toolkit_schema::Constraints;
@@ -39,12 +40,12 @@ bounds! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64 Value }
 pub struct Constraints<'a>(&'a mut Map<String, Value>);
 
 impl<'a> Constraints<'a> {
-    /// Creates a writer that adds keywords to `schema`.
+    /// Adds keywords to `schema`.
     pub fn new(schema: &'a mut Map<String, Value>) -> Self {
         Self(schema)
     }
 
-    /// Creates a writer that adds keywords to a generated schema. The boolean schema `true` is replaced by an object.
+    /// Adds keywords to a generated schema, in which `true` becomes an object.
     pub fn of(schema: &'a mut Schema) -> Self {
         Self(schema.ensure_object())
     }
@@ -69,17 +70,17 @@ impl<'a> Constraints<'a> {
         self.set("multipleOf", step);
     }
 
-    /// Sets the minimum length of a value: characters of a string, items of a list, or members of a map.
+    /// Sets the minimum number of characters, items or members.
     pub fn min_length(&mut self, least: u64) {
         self.set(self.length_keywords().0, least);
     }
 
-    /// Sets the maximum length of a value: characters of a string, items of a list, or members of a map.
+    /// Sets the maximum number of characters, items or members.
     pub fn max_length(&mut self, most: u64) {
         self.set(self.length_keywords().1, most);
     }
 
-    /// Sets the regular expression for a string. A match anywhere in the string is enough.
+    /// Sets the regular expression, which may match anywhere in the string.
     pub fn pattern(&mut self, pattern: &str) {
         self.set("pattern", pattern);
     }
@@ -100,25 +101,21 @@ impl<'a> Constraints<'a> {
         self.set("examples", values.into_iter().map(Into::into).collect::<Vec<Value>>());
     }
 
-    /// Marks the parameter as deprecated, so the model avoids it.
+    /// Marks the parameter as deprecated, so that models avoid it.
     pub fn deprecated(&mut self) {
         self.set("deprecated", true);
     }
 
-    /// Allows only `null` in the property called `content`.
+    /// Allows only `null` in `content`, the property with the data of an adjacently tagged enum.
     ///
-    /// Generated code calls this method for each unit variant of an adjacently tagged enum. In such an enum, `content`
-    /// is the property with the data of a variant.
+    /// Generated code calls this for each unit variant.
     pub fn no_data(&mut self, content: &str) {
         if let Some(Value::Object(properties)) = self.0.get_mut("properties") {
-            properties.insert(content.to_owned(), serde_json::json!({"type": "null"}));
+            properties.set(content, serde_json::json!({"type": "null"}));
         }
     }
 
-    /// Adds constraints to the items of a list, or to the values of a map.
-    ///
-    /// `constrain` receives a writer for the schema of the items or values. It is not called if there is no
-    /// such schema.
+    /// Adds constraints to the items of a list or the values of a map, if they have a schema.
     pub fn items(&mut self, constrain: impl FnOnce(&mut Constraints<'_>)) {
         let keyword = if self.type_name() == Some("object") { "additionalProperties" } else { "items" };
         if let Some(Value::Object(items)) = self.0.get_mut(keyword) {
@@ -127,7 +124,7 @@ impl<'a> Constraints<'a> {
     }
 
     fn set(&mut self, keyword: &str, value: impl Into<Value>) {
-        self.0.insert(keyword.to_owned(), value.into());
+        self.0.set(keyword, value.into());
     }
 
     fn length_keywords(&self) -> (&'static str, &'static str) {

@@ -16,20 +16,19 @@ use crate::violation::{Violation, ViolationKind};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The treatment of members without a place in the published schema.
+/// The treatment of members that the schema does not publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unpublished {
-    /// They are violations, at every depth.
+    /// Violations, at every depth.
     Refused,
-    /// They are dropped.
+    /// Dropped.
     Ignored,
-    /// They are passed on, because the schema may be incomplete.
+    /// Passed on, because the schema may be incomplete.
     #[default]
     Kept,
 }
 
-/// The checks for the arguments of a tool, made once when the tool is made. It belongs to one schema and does not
-/// contain it.
+/// The checks for the arguments of one tool. It belongs to one schema, which it does not contain.
 #[derive(Debug, Clone, Default)]
 pub struct Contract {
     origin: Origin,
@@ -38,21 +37,21 @@ pub struct Contract {
     plan: Plan,
 }
 
-/// A value that was read by a contract: its text with own names and without near misses, and its violations.
+/// A value that a contract has read.
 #[derive(Debug)]
 pub struct ReadValue<'t> {
-    /// The JSON text of the value.
+    /// The JSON text, with own names and without near misses.
     pub text: Cow<'t, str>,
-    /// The violations of the schema by the value.
+    /// The violations by the value.
     pub violations: Vec<Violation>,
 }
 
 impl Contract {
-    /// Makes the contract of a schema that was generated from Rust types. Moves the internal keywords of the schema into
-    /// the contract.
+    /// Makes the contract of a schema generated from Rust types, and moves its internal keywords into the
+    /// contract.
     ///
     /// # Errors
-    /// The schema cannot be checked, or contains a default that is no valid argument.
+    /// The schema cannot be checked, or has an invalid default.
     pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
         let TakenNotes { notes, defaults, fault: faulty } = take_notes(schema);
         let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
@@ -76,8 +75,8 @@ impl Contract {
         Self { origin, unpublished, notes, plan }
     }
 
-    /// Returns the contract and the schema after a change. `change` gets the schema with the internal keywords, so that
-    /// they move with the parts that they belong to.
+    /// Returns the contract and the schema after a change. `change` gets the schema with its internal
+    /// keywords, which move with their parts.
     pub fn changed(
         &self,
         schema: &Value,
@@ -101,34 +100,33 @@ impl Contract {
         self.origin == Origin::RustType
     }
 
-    /// Returns the schema as it is published, if this differs: the objects inside say that they take no other members where
-    /// the contract refuses these.
+    /// Returns the published schema, if it differs: its objects are closed where the contract refuses
+    /// members.
     #[must_use]
     pub fn published(&self, schema: &Value) -> Option<Value> {
         let refuses = self.is_of_type() && self.unpublished == Unpublished::Refused;
         if refuses { closed(schema) } else { None }
     }
 
-    /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
+    /// Returns pairs of alias and name for the properties of the whole object.
     pub fn aliases<'a>(&'a self, schema: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.notes.of_root(schema)
     }
 
-    /// Reads a JSON value that must certainly conform to the schema.
+    /// Reads JSON that must certainly conform to the schema.
     #[must_use]
     pub fn reader<'t>(&'t self, text: &'t str) -> Reader<'t> {
         Reader::checked(text, &self.plan)
     }
 
-    /// Returns whether `text` is JSON that certainly conforms to a foreign schema, so that it is its
-    /// [normal](Self::normal) form.
+    /// Returns whether `text` certainly conforms to a foreign schema, and so is [normal](Self::normal).
     #[must_use]
     pub fn is_normal(&self, text: &str) -> bool {
         !self.is_of_type() && self.plan.accepts(text)
     }
 
-    /// Returns the names of the members that the schema lists for the object in `text`, also those that it may have if other
-    /// members change.
+    /// Returns the names that the schema lists for the object in `text`, also those that other members would
+    /// allow.
     #[must_use]
     pub fn member_names<'a>(&'a self, schema: &'a Value, text: &str) -> Vec<&'a str> {
         let object = Json::parse(text);
@@ -145,8 +143,8 @@ impl Contract {
         }
     }
 
-    /// Reads a JSON value, which has the path `at`, by a part of the schema. Declared aliases become own names. With
-    /// `coerce`, near misses are coerced, if the value has violations without.
+    /// Reads the JSON value at the path `at` by a part of the schema. Aliases become own names. With
+    /// `coerce`, near misses are coerced in a value with violations.
     #[must_use]
     pub fn read<'t>(&self, schema: SchemaRef<'_>, value: &Json<'t>, at: &str, coerce: bool) -> ReadValue<'t> {
         let checks = self.checks(schema.root);
@@ -164,7 +162,7 @@ impl Contract {
         ReadValue { text: own.map_or(Cow::Borrowed(value.text), Cow::Owned), violations }
     }
 
-    /// Reads the text of a coerced value. Coercion may reveal more aliases, such as those of a struct in a string.
+    /// Reads a coerced value, which may reveal more aliases, such as those of a struct in a string.
     fn read_near<'t, 'a>(
         &self,
         checks: &Checks<'a>,
@@ -196,8 +194,8 @@ impl Contract {
         found
     }
 
-    /// Returns the violations of the schema by a JSON text that only count if a rule reads it: lists that a Rust type may
-    /// decode as a struct, so that the rule would read another value than the tool.
+    /// Returns the violations that only count if a rule reads the text: lists that a Rust type may decode as
+    /// a struct.
     #[must_use]
     pub fn unclear(&self, schema: &Value, text: &str) -> Vec<Violation> {
         let is_union = self.is_of_type() && text.contains('[');
@@ -205,17 +203,16 @@ impl Contract {
         if is_union { checks.violations_in_text(schema, text) } else { Vec::new() }
     }
 
-    /// Returns a violation for each integer in a JSON text, which has been [read](Self::read), that a [`Value`] would store
-    /// as a different integer.
+    /// Returns a violation for each integer in a [read](Self::read) text that a [`Value`] would round.
     #[must_use]
     pub fn rounded(&self, text: &str) -> Vec<Violation> {
         Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded_integers(&value, ""))
     }
 
-    /// Returns the normal form of the JSON value in `text`, which has been [read](Self::read): without members that are
-    /// absent or ignored, and with the defaults that the schema publishes.
+    /// Returns the normal form of a [read](Self::read) value: without absent or ignored members, and with the
+    /// published defaults.
     ///
-    /// The defaults of foreign schemas are remarks of their authors, and are not added: such a value keeps its text.
+    /// A value of a foreign schema keeps its text, because such defaults are remarks.
     #[must_use]
     pub fn normal<'t>(&self, schema: SchemaRef<'_>, text: &'t str) -> Cow<'t, str> {
         if !self.is_of_type() {

@@ -1,28 +1,28 @@
-//! The defaults in generated schemas: each must be a valid argument.
+//! The defaults in schemas: each must be a valid argument.
 
 use crate::check::{Checks, Origin};
 use crate::coerce::coerced;
 use crate::fault::Fault;
 use crate::json::Json;
+use crate::keywords::Keywords;
 use crate::marks::{Notes, mark_faulty};
 use serde_json::{Map, Value};
 
-/// The reason for a default of `null` that a number refuses. Serde writes `null` for such numbers.
+/// The reason for refusing a default of `null`, which serde writes for such numbers.
 const NOT_A_NUMBER: &str = "it is `null` in JSON, which the type does not accept; NaN and infinity cannot be \
     published, and the schema of an `Option` is `#[schemars(with = \"Option<…>\")]`";
 
-/// Sets the default in a schema. Without a default in `Ok`, nothing is published; the message in `Err` makes
-/// the schema faulty.
+/// Sets a default, if there is one; a message in `Err` makes the schema faulty.
 pub fn set_default(keywords: &mut Map<String, Value>, default: Result<Option<Value>, String>) {
     match default {
-        Ok(Some(default)) => drop(keywords.insert("default".to_owned(), default)),
+        Ok(Some(default)) => keywords.set("default", default),
         Ok(None) => {}
         Err(reason) => mark_faulty(keywords, reason),
     }
 }
 
-/// Removes a default of `null` that the schema does not accept. A number then makes the schema faulty. For other types, the default is `None` of an `Option` with the schema of another
-/// type, and means the same as no default.
+/// Removes a default of `null` that the schema refuses. For a number, it makes the schema faulty. For other
+/// types, it is `None` of an `Option` and the same as no default.
 pub fn check_null_default(keywords: &mut Map<String, Value>) {
     if keywords.get("default") == Some(&Value::Null) {
         let schema = Value::Object(keywords.clone());
@@ -34,16 +34,16 @@ pub fn check_null_default(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the first default in a schema that is no valid argument. `places` are the places of all defaults in `root`.
+/// Returns the first of the defaults at `places` that is no valid argument.
 ///
-/// Also removes members inside of the defaults that are `null`, if their schema refuses `null` and they may be left out.
+/// Also removes `null` members in defaults, if their schema refuses `null` and they may be left out.
 pub(crate) fn check_defaults(root: &mut Value, notes: &Notes, places: &[String]) -> Option<Fault> {
     let mut plain = Vec::new();
     let mut found = None;
     {
         let checks = Checks { origin: Origin::RustType, placed: notes.place(root), ..Checks::foreign(root) };
-        let given = places.iter().filter_map(|place| Some((place, root.pointer(place)?)));
-        for (place, schema) in given {
+        for place in places {
+            let Some(schema) = root.pointer(place) else { continue };
             let Some(default) = schema.get("default") else { continue };
             let text = default.to_string();
             let violations = checks.violations_in_text(schema, &text);
@@ -63,7 +63,7 @@ pub(crate) fn check_defaults(root: &mut Value, notes: &Notes, places: &[String])
         }
     }
     for (place, default) in plain {
-        if let (Some(published), Ok(default)) = (root.pointer_mut(&place), serde_json::from_str(&default)) {
+        if let (Some(published), Ok(default)) = (root.pointer_mut(&place), default.parse::<Value>()) {
             *published = default;
         }
     }
@@ -76,7 +76,6 @@ mod tests {
     use crate::marks::take_notes;
     use serde_json::json;
 
-    /// Returns the path and the message of the first faulty default.
     fn fault_of(mut schema: Value) -> Option<Fault> {
         taken(&mut schema)
     }
@@ -94,7 +93,6 @@ mod tests {
             json!({"type": "array", "items": {"$ref": "#/$defs/A"}, "default": [1], "$defs": {"A": {"type": "integer"}}}),
             json!({"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": null}}),
             json!({"properties": {"a": {"$ref": "#"}}, "default": {"a": null}}),
-            // Optional properties have lost their `null`.
             json!({"type": "string", "default": null}),
             // Names of properties are no keywords.
             json!({"properties": {"default": {"type": "string"}}}),

@@ -1,16 +1,14 @@
-//! Depth: the one limit of everything that functions of this crate descend into.
+//! Depth: the one limit of descent in this crate.
 
 use serde_json::Value;
 
-/// The maximum depth: of JSON in levels, and of schemas that apply to one value in a row. JSON parsers have the same
-/// limit.
+/// The maximum levels of JSON, and schemas in a row for one value. JSON parsers have the same limit.
 pub const MAX_DEPTH: usize = 127;
 
-/// The maximum number of schemas that are applied one inside of the other: three for each level of a value, so that a
-/// value of the maximum depth may have a union and a reference at every level.
+/// The maximum nesting of applied schemas: three for each level, for a union and a reference.
 pub(crate) const MAX_NESTED: usize = 3 * MAX_DEPTH;
 
-/// Returns whether a JSON value is nested deeper than `levels`, without recursion.
+/// Returns whether JSON is nested deeper than `levels`, without recursion.
 #[must_use]
 pub fn nests_deeper(value: &Value, levels: usize) -> bool {
     let mut level = vec![value];

@@ -1,4 +1,4 @@
-//! Descriptions of schemas in a few words, for messages to the model.
+//! Short descriptions of schemas, for messages to the model.
 
 use crate::discriminator::{Discriminator, branches, discriminator, may_be_object, only_member, tag};
 use crate::json::Json;
@@ -9,18 +9,18 @@ use crate::types::types;
 use crate::words::{count, phrase};
 use serde_json::Value;
 
-/// The maximum number of allowed values or alternative types listed in a description.
+/// The maximum number of listed values or types.
 const LISTED: usize = 10;
 
 /// The maximum number of schemas visited for one description.
 ///
-/// Without this limit and a limit of depth, the description of a recursive schema would never end.
+/// This and the limit of depth end the description of a recursive schema.
 const VISITED: usize = 64;
 const DEEPEST: usize = 4;
 
-/// Describes the values expected by a schema, as in `integer from 0 to 255`.
+/// Describes the values that a schema accepts, as in `integer from 0 to 255`.
 ///
-/// Returns `None` if there is no simple description.
+/// Returns `None` if there is no short description.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "array", "items": {"type": "string"}, "maxItems": 5});
@@ -31,26 +31,24 @@ pub fn describe<'a>(schema: impl Into<SchemaRef<'a>>) -> Option<String> {
     describe_in(root, schema)
 }
 
-/// Describes `schema`. Its references are resolved in the document `root`.
+/// Describes `schema`, with references into `root`.
 pub(crate) fn describe_in(root: &Value, schema: &Value) -> Option<String> {
     describe_for(root, schema, None)
 }
 
-/// Describes a schema to explain why the value `given` is invalid.
-///
-/// If there are many allowed values, the values most similar to `given` come first.
+/// Describes a schema for the error of the value `given`, with similar allowed values first.
 pub(crate) fn describe_for(root: &Value, schema: &Value, given: Option<&Json<'_>>) -> Option<String> {
     Describer { root, given, left: VISITED, depth: 0 }.describe(schema)
 }
 
 struct Describer<'a> {
-    /// The document in which references are resolved.
+    /// The document with the targets of references.
     root: &'a Value,
-    /// The invalid value that the description is for, if any.
+    /// The invalid value to explain.
     given: Option<&'a Json<'a>>,
-    /// The remaining number of schemas to visit before the description stops.
+    /// The number of schemas that may still be visited.
     left: usize,
-    /// The number of schemas that enclose the current schema.
+    /// The number of enclosing schemas.
     depth: usize,
 }
 
@@ -85,36 +83,21 @@ impl Describer<'_> {
     }
 
     fn describe_type(&mut self, schema: &Value, name: &str) -> String {
-        let with_value = |keyword: &str, before: &str| {
-            let words = schema.get(keyword).and_then(|value| phrase(keyword, value));
-            words.map_or_else(String::new, |words| format!("{before}{words}"))
-        };
-        let range = |min: &str, max: &str| {
-            let unit = |most| min.get(3..).and_then(|counted| count(counted, most));
-            match (schema.get(min), schema.get(max)) {
-                (Some(least), Some(most)) => match unit(most) {
-                    Some(unit) if least == most => format!(" of {unit}"),
-                    Some(unit) => format!(" of {least} to {unit}"),
-                    None => format!(" from {least} to {most}"),
-                },
-                _ => with_value(min, " of ") + &with_value(max, " of "),
-            }
-        };
         let words = match name {
             "integer" | "number" => {
-                range("minimum", "maximum")
-                    + &with_value("exclusiveMinimum", ", ")
-                    + &with_value("exclusiveMaximum", ", ")
-                    + &with_value("multipleOf", ", ")
+                range(schema, "minimum", "maximum")
+                    + &with_value(schema, "exclusiveMinimum", ", ")
+                    + &with_value(schema, "exclusiveMaximum", ", ")
+                    + &with_value(schema, "multipleOf", ", ")
             }
             "string" => {
-                range("minLength", "maxLength")
-                    + &with_value("pattern", " ")
-                    + &with_value("format", " ")
-                    + &with_value("contentEncoding", " ")
+                range(schema, "minLength", "maxLength")
+                    + &with_value(schema, "pattern", " ")
+                    + &with_value(schema, "format", " ")
+                    + &with_value(schema, "contentEncoding", " ")
             }
             "array" => {
-                let count = range("minItems", "maxItems");
+                let count = range(schema, "minItems", "maxItems");
                 self.given = None;
                 match schema.get("items").and_then(|items| self.describe(items)) {
                     Some(items) if count.is_empty() => format!(" of {items}"),
@@ -122,15 +105,13 @@ impl Describer<'_> {
                     None => count,
                 }
             }
-            "object" => self.describe_variant(schema) + &range("minProperties", "maxProperties"),
+            "object" => self.describe_variant(schema) + &range(schema, "minProperties", "maxProperties"),
             _ => String::new(),
         };
         format!("{name}{words}")
     }
 
-    /// Describes a variant of an enum by the name and value of its tag, or otherwise by the name of its only member.
-    ///
-    /// Returns an empty string if the schema has neither a tag nor a single member.
+    /// Describes a variant by its tag or only member, or else by an empty string.
     fn describe_variant(&self, schema: &Value) -> String {
         match (tag(self.root, schema), only_member(self.root, schema)) {
             (Some((name, value)), _) => format!(" with `{name}` {value}"),
@@ -139,10 +120,10 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes the values accepted by each branch of a union.
+    /// Describes each branch of a union.
     ///
-    /// If a discriminator distinguishes the object branches, they share one description. If there are more than ten
-    /// descriptions, the last entry states how many were omitted.
+    /// Object branches with a discriminator share one description. After ten descriptions, the last entry
+    /// counts the others.
     fn describe_branches(&mut self, branches: &[Value]) -> Vec<String> {
         let choice = discriminator(self.root, branches);
         let mut objects = choice.map(|choice| self.describe_choice(choice));
@@ -181,26 +162,44 @@ impl Describer<'_> {
     }
 }
 
-/// Returns an allowed value in two forms: as plain text for comparison, and as JSON text for display.
+/// Returns an allowed value as plain text for comparison, and as JSON to show.
 fn plain_and_shown(value: &Value) -> (String, String) {
     (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
 }
 
-/// Lists up to ten allowed values. If there are more than ten, the values most similar to `given` come first.
+fn with_value(schema: &Value, keyword: &str, before: &str) -> String {
+    match schema.get(keyword).and_then(|value| phrase(keyword, value)) {
+        Some(words) => format!("{before}{words}"),
+        None => String::new(),
+    }
+}
+
+fn range(schema: &Value, min: &str, max: &str) -> String {
+    let (Some(least), Some(most)) = (schema.get(min), schema.get(max)) else {
+        return with_value(schema, min, " of ") + &with_value(schema, max, " of ");
+    };
+    match min.get(3..).and_then(|counted| count(counted, most)) {
+        Some(unit) if least == most => format!(" of {unit}"),
+        Some(unit) => format!(" of {least} to {unit}"),
+        None => format!(" from {least} to {most}"),
+    }
+}
+
+/// Lists up to ten allowed values, the most similar to `given` first if there are more.
 fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let [(_, only)] = values.as_slice() {
         return only.clone();
     }
     let more = values.len().saturating_sub(LISTED);
     if let (1.., Some(given)) = (more, given) {
-        let near = nearest(given, values.iter().map(|(plain, _)| plain.as_str()));
-        let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+        let plain_values = values.iter().map(|(plain, _)| plain.as_str());
+        let near: Vec<String> = nearest(given, plain_values).into_iter().map(str::to_owned).collect();
         let rank = |plain: &String| near.iter().position(|near| near == plain).unwrap_or(near.len());
         sort_by(&mut values, |(one, _), (other, _)| rank(one).cmp(&rank(other)));
     }
     let shown: Vec<&str> = values.iter().take(LISTED).map(|(_, shown)| shown.as_str()).collect();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("one of {}{more}", shown.join(", "))
+    let ending = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("one of {}{ending}", shown.join(", "))
 }
 
 #[cfg(test)]

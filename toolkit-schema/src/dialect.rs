@@ -16,12 +16,13 @@ mod writer;
 
 use crate::fault::too_deep;
 use crate::keyword::booleans_to_objects;
+use crate::keywords::{Keywords, of_type};
 use crate::types::types;
 use losses::Losses;
 use parse::{References, Tree};
 use root::object_root;
 use rules::{ANTHROPIC, GEMINI, Needed, OPENAI, OPENAI_NEEDED, Rules};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use subset::Subset;
 use writer::Writer;
 
@@ -31,11 +32,11 @@ pub use losses::SchemaLoss;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SchemaDialect {
-    /// JSON Schema, draft 2020-12, for MCP and Gemini's `parametersJsonSchema`.
+    /// JSON Schema 2020-12, for MCP and Gemini's `parametersJsonSchema`.
     JsonSchema,
-    /// JSON Schema without references, for servers and small models unable to follow `$ref`.
+    /// JSON Schema for servers and small models that cannot follow `$ref`.
     Inlined,
-    /// OpenAI without `strict`, and other servers with the same API.
+    /// OpenAI without `strict`, and servers with the same API.
     OpenAi,
     /// OpenAI with `strict: true`.
     OpenAiStrict,
@@ -51,45 +52,41 @@ pub enum SchemaDialect {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ConvertedSchema {
-    /// The converted schema, in the provider's dialect.
+    /// The schema in the provider's dialect.
     pub schema: Value,
-    /// The constraints lost because the dialect cannot express them.
+    /// The constraints that the dialect cannot express.
     pub losses: Vec<SchemaLoss>,
-    /// The first loss that makes the converted schema stricter than the original schema, or `None` if it is not
-    /// stricter.
+    /// The first loss that makes the schema stricter, if any does.
     ///
-    /// A model constrained to a stricter schema cannot send some values that the tool accepts.
+    /// A model bound to a stricter schema cannot send some values that the tool accepts.
     pub narrowed: Option<SchemaLoss>,
 }
 
 impl SchemaDialect {
-    /// Converts the schema of a tool's parameters to this dialect.
+    /// Converts the schema of a tool's parameters.
     ///
-    /// `allOf` is merged, as far as its schemas do not have the same keyword. Tuples of older drafts are read as draft
-    /// 2020-12. The root becomes an object. Constraints unsupported by the provider move into the description and are
-    /// reported as losses. Property names, and the values of `default`, `enum`, `const` and `examples`, are never mistaken
-    /// for keywords.
+    /// `allOf` is merged where its schemas have different keywords. Tuples of older drafts are read as draft
+    /// 2020-12. The root becomes an object. Unsupported constraints move into the description and are
+    /// reported as losses. Names of properties, and values of `default`, `enum`, `const` and `examples`, are
+    /// never mistaken for keywords.
     ///
-    /// A schema nested deeper than 127 levels becomes an object of any members, and a loss is reported. References to
-    /// schemas for the same value count as levels. The tool registry refuses a tool with such a schema.
+    /// A schema nested deeper than 127 levels becomes an object of any members, which is reported as a loss.
+    /// References for the same value count as levels. The registry refuses such tools.
     ///
-    /// Boolean schemas become objects (`{}` and `{"not": {}}`), except in `additionalProperties` and
+    /// Boolean schemas become objects (`{}` and `{"not": {}}`) except in `additionalProperties` and
     /// `unevaluatedProperties`, because some servers refuse them.
     ///
-    /// - [`JsonSchema`](Self::JsonSchema) changes only boolean schemas, and the `type` of the root, if it is not plainly
-    ///   `object`. If the root's type does not include `object`, the schema is converted as for
-    ///   [`Inlined`](Self::Inlined).
-    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes described above. References
-    ///   stay, and their targets are in `$defs`, so a type used ten times is sent only once.
-    /// - [`OpenAi`](Self::OpenAi) and [`Inlined`](Self::Inlined) also add `items` to arrays and `properties` to objects
-    ///   without them, which allow every value. OpenAI refuses a request in which they are missing.
-    /// - All other dialects replace each reference by its target. A recursive reference stays if the provider accepts
-    ///   recursion. A schema that would become too large without references is cut off, and a loss is reported.
-    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property. For an optional property, the model may send
-    ///   `null`.
-    /// - Both strict dialects close every object: no members other than the named properties are allowed.
-    /// - [`Gemini`](Self::Gemini) leaves objects open, because this provider never sends members missing from the
-    ///   schema.
+    /// - [`JsonSchema`](Self::JsonSchema) changes only boolean schemas, and a root whose `type` is not
+    ///   plainly `object`. A root without `object` is converted as for [`Inlined`](Self::Inlined).
+    /// - [`OpenAi`](Self::OpenAi) and [`Anthropic`](Self::Anthropic) make only the changes above. References
+    ///   stay, with targets in `$defs`, so a type used ten times is sent once.
+    /// - [`OpenAi`](Self::OpenAi) and [`Inlined`](Self::Inlined) add `items` to arrays and `properties` to
+    ///   objects without them, because OpenAI refuses such requests.
+    /// - All others replace references by their targets, except recursive ones if the provider accepts
+    ///   recursion. A schema that would become too large is cut off, and a loss is reported.
+    /// - [`OpenAiStrict`](Self::OpenAiStrict) requires every property, and `null` stands for an omitted one.
+    /// - Both strict dialects close every object against unnamed members.
+    /// - [`Gemini`](Self::Gemini) leaves objects open, because it never sends unnamed members.
     ///
     /// ```
     /// use serde_json::json;
@@ -107,7 +104,7 @@ impl SchemaDialect {
     pub fn convert(self, schema: &Value) -> ConvertedSchema {
         if let Some(message) = too_deep(schema) {
             let losses = vec![SchemaLoss::new("", "type", message)];
-            return ConvertedSchema { losses, ..self.convert(&json!({"type": "object"})) };
+            return ConvertedSchema { losses, ..self.convert(&of_type("object")) };
         }
         if self == Self::JsonSchema {
             return match typed(schema) {
@@ -131,13 +128,11 @@ impl SchemaDialect {
         ConvertedSchema { schema, losses, narrowed }
     }
 
-    /// Returns the treatment of references, the keywords that a type needs, and the rules of a dialect that supports only a
-    /// subset of JSON Schema.
+    /// Returns the treatment of references, the keywords that types need, and the rules of a subset.
     fn form(self) -> (References, &'static [Needed], Option<&'static Rules>) {
         match self {
             Self::JsonSchema | Self::Anthropic => (References::Kept, &[], None),
             Self::OpenAi => (References::Kept, OPENAI_NEEDED, None),
-            // This dialect is for servers with OpenAI's API.
             Self::Inlined => (References::Recursive, OPENAI_NEEDED, None),
             Self::OpenAiStrict => (References::Recursive, &[], Some(&OPENAI)),
             Self::AnthropicStrict => (References::CutOff, &[], Some(&ANTHROPIC)),
@@ -146,7 +141,7 @@ impl SchemaDialect {
     }
 }
 
-/// Returns the schema with `object` as the type of its root, or `None` if the root does not allow objects.
+/// Returns the schema with `object` as the root's type, or `None` if it allows no objects.
 fn typed(schema: &Value) -> Option<Value> {
     let mut typed = match schema {
         Value::Object(keywords) => keywords.clone(),
@@ -157,6 +152,6 @@ fn typed(schema: &Value) -> Option<Value> {
     if typed.get("type").is_some_and(excludes) {
         return None;
     }
-    typed.insert("type".to_owned(), json!("object"));
+    typed.set("type", "object".into());
     Some(typed.into())
 }

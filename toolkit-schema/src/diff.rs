@@ -1,4 +1,4 @@
-//! Differences between two versions of a schema, and their effect on callers of the older version.
+//! Differences between two versions of a schema, and their effect on callers.
 
 mod compare;
 
@@ -8,14 +8,15 @@ use compare::changes;
 use serde_json::Value;
 use std::fmt;
 
-/// The differences between two versions of a schema, each with its position and its effect.
+/// The differences between two versions of a schema.
 ///
-/// A change of **arguments** is breaking if the new version may refuse a call that was valid in the old version, or may
-/// interpret the call differently. A change of **results** is breaking if the new version may return results that the
-/// old version could not return.
+/// A change of **arguments** is breaking if the new version may refuse a valid call of the old version, or
+/// interpret it differently. A change of **results** is breaking if the new version may return what the old
+/// version could not.
 ///
-/// Properties and items are compared one by one, behind references too: members that were added or removed, are required
-/// now, or have another type. Every other changed keyword has an unknown effect and counts as breaking.
+/// Properties and items are compared one by one, behind references too: whether they were added or removed,
+/// are required, or have another type. Any other changed keyword has an unknown effect and counts as
+/// breaking.
 ///
 /// ```
 /// use serde_json::json;
@@ -34,15 +35,15 @@ pub struct SchemaDiff {
     changes: Vec<SchemaChange>,
 }
 
-/// The effect of a change on callers of the older version.
+/// The effect of a change on callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Compatibility {
     /// Nothing changed.
     #[default]
     Unchanged,
-    /// Everything that was valid before is still valid.
+    /// Everything that was valid is still valid.
     Compatible,
-    /// Something that was valid before may be invalid now.
+    /// Something that was valid may be invalid.
     Breaking,
 }
 
@@ -50,13 +51,13 @@ pub enum Compatibility {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {
-    /// The position in the schema, such as `#/properties/city`; `#` is the root.
+    /// The position, such as `#/properties/city`; `#` is the root.
     pub path: String,
     /// The kind of change.
     pub kind: SchemaChangeKind,
     /// The effect of the change.
     pub compatibility: Compatibility,
-    /// An explanation of the change, such as "the property is gone".
+    /// An explanation, such as "the property is gone".
     pub why: String,
 }
 
@@ -76,13 +77,13 @@ pub enum SchemaChangeKind {
     NoLongerRequired,
     /// The type changed.
     TypeChanged,
-    /// Another keyword changed. Its effect is unknown.
+    /// Another keyword changed, with unknown effect.
     Unknown,
-    /// Only descriptions, examples or a default changed. The same values are accepted.
+    /// Only descriptions, examples or a default changed.
     Described,
 }
 
-/// Whether a schema describes the arguments or the results of a tool.
+/// The side of a tool that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Arguments,
@@ -108,20 +109,20 @@ impl SchemaChange {
 }
 
 impl SchemaDiff {
-    /// Compares two versions of the schema of a tool's parameters.
+    /// Compares two versions of a parameter schema.
     #[must_use]
     pub fn of_arguments(old: &Value, new: &Value) -> Self {
         Self::between(old, new, Side::Arguments)
     }
 
-    /// Compares two versions of a tool's output schema.
+    /// Compares two versions of an output schema.
     #[must_use]
     pub fn of_results(old: &Value, new: &Value) -> Self {
         Self::between(old, new, Side::Results)
     }
 
     fn between(old: &Value, new: &Value, side: Side) -> Self {
-        // A level of a comparison takes much of the stack, and a level of a hash little.
+        // A comparison takes much stack for each level, and a hash little.
         let changes = match too_deep(old).or_else(|| too_deep(new)) {
             None => changes(old, new, side),
             Some(_) if schema_hash(old) == schema_hash(new) => Vec::new(),
@@ -130,20 +131,20 @@ impl SchemaDiff {
         Self { changes }
     }
 
-    /// Returns all changes. Changed and removed properties come in the order of the older schema, and added properties
-    /// come last.
+    /// Returns all changes. Changed and removed properties have the older schema's order, and added ones come
+    /// last.
     #[must_use]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes
     }
 
-    /// Returns whether the two schemas have no differences.
+    /// Returns whether there are no differences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Returns the most severe effect among all changes.
+    /// Returns the most severe effect of all changes.
     #[must_use]
     pub fn compatibility(&self) -> Compatibility {
         self.changes.iter().map(|change| change.compatibility).max().unwrap_or_default()

@@ -1,5 +1,4 @@
-//! Discriminators of unions. A discriminator is a member whose name or value identifies the object branch that a value
-//! belongs to, as in the schema of an enum.
+//! Discriminators of unions: members whose name or value identifies an object branch.
 
 use crate::bounds::is_equal;
 use crate::json::Json;
@@ -10,28 +9,26 @@ use serde_json::Value;
 /// A member that identifies the object branch of a union.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Discriminator<'a> {
-    /// The name of a member with a constant value in each branch, and these constants. The schema of a tagged enum has
-    /// such a member.
+    /// The name and constants of a member in each branch, as in a tagged enum.
     Tag(&'a str, Vec<&'a Value>),
-    /// The names of the only member in each branch, as in the schema of an externally tagged enum.
+    /// The only member of each branch, as in an externally tagged enum.
     Members(Vec<&'a str>),
 }
 
-/// Returns the branches of a union, from `anyOf` or `oneOf`.
+/// Returns the branches in `anyOf` or `oneOf`.
 pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
-    ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(keyword)?.as_array())
+    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+    held("anyOf").or_else(|| held("oneOf"))
 }
 
-/// Returns the discriminator of the object branches of a union.
-///
-/// Returns `None` if no branch allows objects, or if the object branches have no discriminator in common.
+/// Returns the discriminator that all object branches of a union have in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
     let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
     let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
-    let members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
-    let members = members.filter(|members| !members.is_empty());
+    let only_members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
+    let members = only_members.filter(|members| !members.is_empty());
     match tags.as_deref() {
-        // The only member of a single branch may be the name of a variant whose value is constant.
+        // The only member of a single branch may name a variant with a constant value.
         Some([(name, first), others @ ..])
             if others.iter().all(|(other, _)| other == name) && !(others.is_empty() && members.is_some()) =>
         {
@@ -42,31 +39,37 @@ pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Optio
     }
 }
 
-/// Returns whether `branch` may allow objects. Only `type`, `enum` and `const` are considered.
+/// Returns whether `branch` may allow objects, by `type`, `enum` and `const` alone.
 pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
-    let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
-    may_be(root, branch, "object")
-        && resolve(root, branch).is_none_or(|schema| schema.get("type").is_some() || !is_listed(schema))
+    let Some(schema) = resolve(root, branch) else { return true };
+    let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
+    may_be(root, branch, "object") && (schema.get("type").is_some() || !is_listed)
 }
 
-/// Returns whether `branch` may allow values of the type called `name`. Only `type` is considered.
+/// Returns whether `branch` may allow a type, by `type` alone.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
-    own.is_none_or(|own| types(Some(own)).any(|type_name| type_name == name))
+    own.is_none() || types(own).any(|type_name| type_name == name)
 }
 
-/// Returns the name and the constant of the first property with a `const`.
+/// Returns the name and constant of the first property with a `const`.
 pub(crate) fn tag<'a>(root: &'a Value, branch: &'a Value) -> Option<(&'a str, &'a Value)> {
-    let own = |schema: &'a Value| {
-        let properties = schema.get("properties")?.as_object()?;
-        properties.iter().find_map(|(name, property)| Some((name.as_str(), property.get("const")?)))
-    };
-    own(branch).or_else(|| own(resolve(root, branch)?))
+    if let Some(tag) = own_tag(branch) {
+        return Some(tag);
+    }
+    own_tag(resolve(root, branch)?)
 }
 
-/// Returns the name of the only required member of an object schema.
-///
-/// Returns `None` if the schema allows additional members, or does not require exactly one member.
+fn own_tag(schema: &Value) -> Option<(&str, &Value)> {
+    for (name, property) in schema.get("properties")?.as_object()? {
+        if let Some(constant) = property.get("const") {
+            return Some((name.as_str(), constant));
+        }
+    }
+    None
+}
+
+/// Returns the only required member of a schema that allows no others.
 pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a str> {
     let schema = resolve(root, branch)?;
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
@@ -76,7 +79,11 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
-/// Returns whether the tag of `branch` has another value in `value`, or is missing although required.
+fn constant<'a>(schema: &'a Value, property: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(property)?.get("const")
+}
+
+/// Returns whether `value` has another value for the tag of `branch`, or lacks it though required.
 pub(crate) fn has_other_tag(
     root: &Value,
     branch: &Value,
@@ -85,10 +92,10 @@ pub(crate) fn has_other_tag(
 ) -> bool {
     let Some(Discriminator::Tag(name, _)) = choice else { return false };
     let own = resolve(root, branch);
-    let property = |of: &Value| of.get("properties")?.get(*name)?.get("const").cloned();
-    let Some(tag) = property(branch).or_else(|| property(own?)) else { return false };
+    let own_tag = constant(branch, name).or(own.and_then(|own| constant(own, name)));
+    let Some(tag) = own_tag else { return false };
     match value.get(name) {
-        Some(given) => !is_equal(&tag, given),
+        Some(given) => !is_equal(tag, given),
         None => {
             value.members().is_some()
                 && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)

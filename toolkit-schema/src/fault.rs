@@ -1,28 +1,26 @@
 //! The faults of schemas: keywords with unusable values, and schemas too deep to process.
 
 use crate::depth::{MAX_DEPTH, nests_deeper};
+use crate::index::{AddressMap, Names, address};
 use crate::keyword::{Holds, Keyword, Role, held, subschemas};
 use crate::pattern::compiles;
 use crate::reference::{SchemaRef, escape, resolve, target};
 use crate::types::names;
 use crate::words::{shorten, value_in_words};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
-use std::ptr;
 
-/// A mistake in a schema: the position, such as `#/properties/city/type`, and a description.
+/// The position of a mistake in a schema, such as `#/properties/city/type`, and its description.
 pub type Fault = (String, String);
 
-/// Returns the first fault of a schema, such as an invalid regular expression.
+/// Returns the first fault of a schema, which prevents complete checks.
 ///
-/// With such a fault, values cannot be checked completely. In a foreign schema, its owner checks what only validators of
-/// other languages know: patterns with look-around, and references by anchors.
+/// The owner of a foreign schema checks patterns with look-around, and references by anchors.
 #[must_use]
 pub(crate) fn fault(schema: &Value, is_foreign: bool) -> Option<Fault> {
     faults(schema, is_foreign).into_iter().next()
 }
 
-/// Returns all faults of a schema, inner schemas first. A schema that is too deep has no other fault.
+/// Returns all faults of a schema, inner schemas first, or only that it is too deep.
 #[must_use]
 pub fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
     if let Some(message) = too_deep(schema) {
@@ -38,7 +36,7 @@ pub fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
     found
 }
 
-/// Calls `visit` with each schema inside of `schema`, with `schema` itself at last, and with their paths.
+/// Calls `visit` with each schema inside and then `schema` itself, and with their paths.
 fn each(schema: &Value, path: &mut String, visit: &mut dyn FnMut(&Value, &str)) {
     for inside in subschemas(schema) {
         let here = path.len();
@@ -52,36 +50,36 @@ fn each(schema: &Value, path: &mut String, visit: &mut dyn FnMut(&Value, &str)) 
     visit(schema, path);
 }
 
-/// Returns whether a pattern has parts that only the validators of other languages know. The owner of a foreign schema
-/// checks such a pattern.
+/// Returns whether only validators of other languages know parts of a pattern.
 fn needs_validator(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<", "\\p{", "\\P{", "\\u", "\\c"].iter().any(|part| pattern.contains(part))
 }
 
 fn is_constraint(keyword: Keyword, value: &Value) -> bool {
-    // The schema of a Rust enum without variants has an empty list of values.
+    // A Rust enum without variants has an empty list of values.
     keyword.role != Role::Annotation && !(keyword.holds == Holds::Values && value.is_array())
 }
 
-/// Adds a fault for each constraint of one schema with a value of the wrong type.
+/// Adds a fault for each constraint with a value of the wrong type.
 fn add_malformed(schema: &Value, path: &str, found: &mut Vec<Fault>) {
-    let wrong = |path: String, expected: &str, value: &Value| {
-        (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
-    };
     for (name, value) in schema.as_object().into_iter().flatten() {
         if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
             && is_constraint(keyword, value)
             && held(name, value).is_empty()
         {
-            found.push(wrong(format!("{path}/{name}"), keyword.holds.words(), value));
+            found.push(wrong_type(format!("{path}/{name}"), keyword.holds.words(), value));
         }
     }
     if !schema.is_object() && !schema.is_boolean() {
-        found.push(wrong(path.to_owned(), Holds::Schema.words(), schema));
+        found.push(wrong_type(path.to_owned(), Holds::Schema.words(), schema));
     }
 }
 
-/// Returns a fault for a reference of one schema without a usable target.
+fn wrong_type(path: String, expected: &str, value: &Value) -> Fault {
+    (path, format!("expected {expected}, got {}", value_in_words(&value.to_string())))
+}
+
+/// Returns a fault for a reference without a usable target.
 fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
     let reference = schema.get("$ref")?.as_str().unwrap_or_default();
     let is_anchor = is_foreign && reference.strip_prefix('#').is_some_and(|rest| !rest.starts_with('/'));
@@ -99,39 +97,43 @@ fn lost_reference(root: &Value, schema: &Value, path: &str, is_foreign: bool) ->
     Some((format!("{path}/$ref"), message))
 }
 
-/// Returns a fault for a name that `required` lists twice. In a Rust type, serde fills only one of the two fields.
+/// Returns a fault for a name that `required` lists twice, of which serde fills only one field.
 fn repeated_name(schema: &Value, path: &str) -> Option<Fault> {
-    let mut seen = HashSet::new();
-    let name = names(schema.get("required")).find(|name| !seen.insert(*name))?;
+    let mut seen = Names::default();
+    let name = names(schema.get("required")).find(|name| !seen.add((*name).into()))?;
     let message = format!(
         "`{name}` names two fields of one object, of which one may be in a flattened type; rename one"
     );
     Some((format!("{path}/required"), message))
 }
 
-/// Returns a fault for a pattern of one schema that cannot be compiled.
+/// Returns a fault for a pattern that cannot be compiled.
 fn wrong_pattern(schema: &Value, path: &str, is_foreign: bool) -> Option<Fault> {
     let named = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
     let names = named.map(|(pattern, _)| ("patternProperties", pattern.as_str()));
     let own = schema.get("pattern").and_then(Value::as_str).map(|pattern| ("pattern", pattern));
-    let is_wrong = |pattern: &str| !(compiles(pattern) || is_foreign && needs_validator(pattern));
-    let (keyword, pattern) = own.into_iter().chain(names).find(|(_, pattern)| is_wrong(pattern))?;
-    let message = format!(
-        "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
-         classes of Unicode, or turn on the feature `jsonschema`"
-    );
-    Some((format!("{path}/{keyword}"), message))
+    for (keyword, pattern) in own.into_iter().chain(names) {
+        if compiles(pattern) || is_foreign && needs_validator(pattern) {
+            continue;
+        }
+        let message = format!(
+            "arguments cannot be checked against the pattern `{pattern}`; write it shorter and without look-around and \
+             classes of Unicode, or turn on the feature `jsonschema`"
+        );
+        return Some((format!("{path}/{keyword}"), message));
+    }
+    None
 }
 
-/// Returns the message for a schema that is too deep for recursive functions, which could exhaust the stack.
+/// Returns the message for a schema so deep that recursive functions could exhaust the stack.
 ///
-/// A schema is too deep if its JSON has more than 127 levels. References are followed as far as their targets apply to the
-/// same value, and count as a level.
+/// The limit is 127 levels of JSON. References count as a level, and are followed to targets that apply to
+/// the same value.
 pub(crate) fn too_deep(schema: &Value) -> Option<String> {
     let place = if nests_deeper(schema, MAX_DEPTH) {
         place_of_nesting(schema)
     } else {
-        let mut heights = HashMap::new();
+        let mut heights = AddressMap::default();
         if !has_long_chain(schema, schema, &mut heights) {
             return None;
         }
@@ -144,14 +146,13 @@ pub(crate) fn too_deep(schema: &Value) -> Option<String> {
     ))
 }
 
-/// Returns the outermost place below which JSON is nested too deep: a keyword of the schema, and a member or an item there.
+/// Returns the outermost place of JSON that is nested too deep: a keyword, and a member or item there.
 fn place_of_nesting(schema: &Value) -> String {
     let mut place = "#".to_owned();
     let mut value = schema;
     for levels in (MAX_DEPTH - 2..MAX_DEPTH).rev() {
-        let deep = |inside: &Value| nests_deeper(inside, levels);
         let next = match value {
-            Value::Object(members) => members.iter().find(|(_, member)| deep(member)),
+            Value::Object(members) => members.iter().find(|(_, member)| nests_deeper(member, levels)),
             _ => None,
         };
         let Some((name, member)) = next else { break };
@@ -161,8 +162,8 @@ fn place_of_nesting(schema: &Value) -> String {
     place
 }
 
-/// Returns the place of the first schema with a long chain of schemas for the same value.
-fn place_of_chain(root: &Value, heights: &mut HashMap<*const Value, usize>) -> String {
+/// Returns the place of the first chain for the same value that is too long.
+fn place_of_chain(root: &Value, heights: &mut AddressMap<usize>) -> String {
     let mut place = None;
     each(root, &mut "#".to_owned(), &mut |schema, path| {
         if place.is_none() && height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH {
@@ -172,42 +173,35 @@ fn place_of_chain(root: &Value, heights: &mut HashMap<*const Value, usize>) -> S
     place.unwrap_or_default()
 }
 
-/// Returns whether `schema`, or a schema inside it, starts a chain of schemas for the same value that is too deep.
-fn has_long_chain(root: &Value, schema: &Value, heights: &mut HashMap<*const Value, usize>) -> bool {
+/// Returns whether a chain that is too deep starts at `schema` or inside it.
+fn has_long_chain(root: &Value, schema: &Value, heights: &mut AddressMap<usize>) -> bool {
     height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH
         || subschemas(schema).any(|inside| has_long_chain(root, inside.schema, heights))
 }
 
-/// Returns the depth of the longest chain of schemas that begins with `schema` and applies to one value: its levels of
-/// JSON, with one for each reference.
+/// Returns the depth of the longest chain of schemas that applies to one value from `schema` on.
 ///
-/// `above` is the depth before `schema`. Beyond the limit, the chain is not followed further, and the result is above the
-/// limit.
-fn height(
-    SchemaRef { root, schema }: SchemaRef<'_>,
-    above: usize,
-    heights: &mut HashMap<*const Value, usize>,
-) -> usize {
+/// `above` is the depth before it. Beyond the limit, the chain is not followed.
+fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut AddressMap<usize>) -> usize {
     if above > MAX_DEPTH {
         return MAX_DEPTH + 1;
     }
     let Value::Object(keywords) = schema else { return 0 };
     let reference = keywords.get("$ref").and_then(Value::as_str);
     let behind = reference.and_then(|reference| target(root, reference)).map(|target| (1, target));
-    let is_in_place =
-        |keyword: &str| Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace);
-    let inside = keywords.iter().filter(|(keyword, _)| is_in_place(keyword));
-    let inside = inside.flat_map(|(keyword, value)| held(keyword, value));
-    let inside = inside.map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
-    let mut next = behind.into_iter().chain(inside).peekable();
+    let in_place = keywords
+        .iter()
+        .filter(|(keyword, _)| is_in_place(keyword))
+        .flat_map(|(keyword, value)| held(keyword, value))
+        .map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
+    let mut next = behind.into_iter().chain(in_place).peekable();
     if next.peek().is_none() {
         return 1;
     }
-    let key = ptr::from_ref(schema);
-    if let Some(known) = heights.get(&key) {
+    let key = address(schema);
+    if let Some(known) = heights.get(key) {
         return *known;
     }
-    // A chain that returns to an earlier schema ends there.
     heights.insert(key, 0);
     let mut height = 1;
     for (levels, next) in next {
@@ -217,10 +211,14 @@ fn height(
     height
 }
 
-/// Returns the depth of the longest chain of schemas for one value anywhere in a schema that is not too deep.
+fn is_in_place(keyword: &str) -> bool {
+    Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace)
+}
+
+/// Returns the depth of the longest chain for one value in a schema that is not too deep.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn longest_chain(schema: &Value) -> usize {
-    let mut heights = HashMap::new();
+    let mut heights = AddressMap::default();
     let mut longest = 1;
     each(schema, &mut String::new(), &mut |inside, _| {
         longest = longest.max(height(SchemaRef::new(schema, inside), 0, &mut heights));
@@ -263,7 +261,7 @@ mod tests {
         }
     }
 
-    /// Returns a schema with `inner` as the value of a keyword. `inner` is moved, not cloned.
+    /// Returns a schema with `inner`, which is moved, as the value of a keyword.
     fn nested(keyword: &str, inner: Value) -> Value {
         let held = match Keyword::find(keyword).map(|keyword| keyword.holds) {
             Some(Holds::Schemas) => Value::Array(vec![inner]),

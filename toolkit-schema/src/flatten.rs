@@ -1,10 +1,10 @@
-//! Flattened optional enums. Their schema is a choice between the enum and `{}`.
+//! Flattened optional enums, whose schema is a choice between the enum and `{}`.
 //!
-//! The variants of an enum allow no other members, but a flattened enum stands beside the members of its object.
+//! Their variants allow no other members, but stand beside those of the outer object.
 
 use serde_json::{Map, Value};
 
-/// Lets the variants of flattened optional enums stand beside the other members of their object.
+/// Opens variants of flattened optional enums to the other members of their object.
 pub(crate) fn open_optional_enums(keywords: &mut Map<String, Value>) {
     let is_flattened = keywords.contains_key("properties") || keywords.contains_key("allOf");
     for (keyword, value) in keywords.iter_mut().filter(|_| is_flattened) {

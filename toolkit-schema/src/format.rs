@@ -1,10 +1,10 @@
-//! Checks for the string formats of JSON Schema, such as `date` and `email`.
+//! Checks for string formats, such as `date` and `email`.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub(crate) type Check = fn(&str) -> bool;
 
-/// The supported formats, each with its name, its check, and an example for the model.
+/// The formats, each with its check and an example.
 const FORMATS: &[(&str, Check, &str)] = &[
     ("date", is_date, "2026-01-31"),
     ("time", is_time, "13:45:00Z"),
@@ -20,7 +20,7 @@ const FORMATS: &[(&str, Check, &str)] = &[
     ("uuid", is_uuid, "123e4567-e89b-12d3-a456-426614174000"),
 ];
 
-/// The formats of `schemars` that JSON Schema does not have, each with the words for it.
+/// The formats of `schemars` that JSON Schema lacks, each in words.
 const OTHER_FORMATS: &[(&str, &str)] = &[
     ("partial-date-time", "A date and time without a time zone, as in 2026-01-31T13:45:00."),
     ("partial-time", "A time of day without a time zone, as in 13:45:00."),
@@ -28,12 +28,11 @@ const OTHER_FORMATS: &[(&str, &str)] = &[
     ("ip", "An IPv4 or IPv6 address, as in 192.0.2.1."),
 ];
 
-/// Returns the words for a format of `schemars` that JSON Schema does not have.
 pub(crate) fn words(format: &str) -> Option<&'static str> {
     OTHER_FORMATS.iter().find(|(name, _)| *name == format).map(|(_, words)| *words)
 }
 
-/// Returns whether a line of a description has the [words] for a format.
+/// Returns whether a line has the [words] for a format.
 pub(crate) fn is_words(line: &str) -> bool {
     OTHER_FORMATS.iter().any(|(_, words)| *words == line)
 }
@@ -42,31 +41,16 @@ fn find(format: &str) -> Option<&'static (&'static str, Check, &'static str)> {
     FORMATS.iter().find(|(name, _, _)| *name == format)
 }
 
-/// Returns all supported formats, each with its name and its check.
 #[cfg(feature = "jsonschema")]
 pub(crate) fn checks() -> impl Iterator<Item = (&'static str, Check)> {
     FORMATS.iter().map(|(name, check, _)| (*name, *check))
 }
 
-/// Returns whether `text` is valid in the format called `format`. Returns `true` for an unknown format.
+/// Returns whether `text` is valid in a format, as any text is in an unknown one.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     find(format).is_none_or(|(_, check, _)| check(text))
 }
 
-/// Returns whether `text` is valid in a content encoding such as `base64`. Returns `true` for an unknown
-/// encoding.
-pub(crate) fn decodes(encoding: &str, text: &str) -> bool {
-    let decoder = match encoding {
-        "base64" => &data_encoding::BASE64,
-        "base64url" => &data_encoding::BASE64URL,
-        "base32" => &data_encoding::BASE32,
-        "base16" => &data_encoding::HEXUPPER_PERMISSIVE,
-        _ => return true,
-    };
-    decoder.decode(text.as_bytes()).is_ok()
-}
-
-/// Returns an example of a string in `format`, or `None` for an unsupported format.
 pub(crate) fn example(format: &str) -> Option<&'static str> {
     find(format).map(|(_, _, example)| *example)
 }
@@ -97,16 +81,18 @@ fn is_time(text: &str) -> bool {
     !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit()) && zone_fits && clock_fits
 }
 
-/// Parses `N` numbers separated by `separator`. `widths` gives the exact number of digits of each number.
+/// Parses `N` numbers of exact widths, between separators.
 fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> Option<[u32; N]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; N];
     for (number, width) in numbers.iter_mut().zip(widths) {
-        let digits =
-            parts.next().filter(|part| part.len() == width && part.bytes().all(|b| b.is_ascii_digit()));
-        *number = digits?.parse().ok()?;
+        let digits = parts.next()?;
+        if digits.len() != width || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        *number = digits.parse().ok()?;
     }
-    parts.next().is_none().then_some(numbers)
+    if parts.next().is_none() { Some(numbers) } else { None }
 }
 
 fn is_date_time(text: &str) -> bool {
@@ -120,9 +106,9 @@ fn is_duration(text: &str) -> bool {
     !text.ends_with(['P', 'T']) && has_units(date, "YMWD") && has_units(time, "HMS")
 }
 
-/// Returns whether `text` consists of numbers, each followed by one of `units`, as in `1H30M` for the units `HMS`.
+/// Returns whether `text` consists of numbers with `units`, as in `1H30M` for `HMS`.
 ///
-/// Each unit is optional, but their order is fixed.
+/// Units are optional, but ordered.
 fn has_units(mut text: &str, mut units: &str) -> bool {
     while !text.is_empty() {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -145,13 +131,14 @@ fn is_email(text: &str) -> bool {
 }
 
 fn is_hostname(text: &str) -> bool {
-    let label_fits = |label: &str| {
-        (1..=63).contains(&label.len())
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    text.len() <= 253 && text.split('.').all(label_fits)
+    text.len() <= 253 && text.split('.').all(is_hostname_label)
+}
+
+fn is_hostname_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_uri(text: &str) -> bool {
@@ -172,8 +159,12 @@ fn is_json_pointer(text: &str) -> bool {
 
 fn is_uuid(text: &str) -> bool {
     let mut lengths = [8, 4, 4, 4, 12].into_iter();
-    let fits = |part: &str| lengths.next() == Some(part.len()) && part.bytes().all(|b| b.is_ascii_hexdigit());
-    text.split('-').all(fits) && lengths.next().is_none()
+    for part in text.split('-') {
+        if lengths.next() != Some(part.len()) || !part.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return false;
+        }
+    }
+    lengths.next().is_none()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Generation of schemas from Rust types with the `schemars` crate.
+//! Generation of schemas from Rust types with `schemars`.
 
+use crate::keywords::Keywords;
 use crate::marks::take_notes;
 use crate::tidy::{tidy_arguments, tidy_output};
 use schemars::generate::SchemaSettings;
@@ -7,10 +8,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Returns the schema of JSON values that deserialize into `T`.
+/// Returns the schema of JSON that deserializes into `T`.
 ///
-/// The schema uses draft 2020-12 and is [tidied](crate::tidy). Only recursive types become definitions; all other types
-/// are inlined.
+/// It uses draft 2020-12 and is [tidied](crate::tidy). Recursive types become definitions, and all others are
+/// inlined.
 ///
 /// ```
 /// let schema = toolkit_schema::schema_of::<Vec<u8>>();
@@ -26,9 +27,9 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of JSON values that `T` serializes to, or `None` if any JSON value is possible.
+/// Returns the schema of JSON that `T` serializes to, or `None` if this is any value.
 ///
-/// The schema allows `null` wherever the serialized JSON may contain `null`.
+/// It allows `null` wherever the JSON may contain it.
 ///
 /// ```
 /// let schema = toolkit_schema::output_schema_of::<Option<bool>>();
@@ -40,21 +41,20 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
     output_schema(T::json_schema)
 }
 
-/// Creates the [output schema](output_schema_of) of a type by calling the type's `json_schema` function.
+/// Creates the [output schema](output_schema_of) by a type's `json_schema` function.
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let generator = settings().for_serialize().into_generator();
     let schema = SchemaBuilder { generator, tidy: tidy_output }.schema(json_schema);
     schema.as_object().is_some_and(|keywords| !keywords.is_empty()).then_some(schema)
 }
 
-/// Returns the schema of a tool's arguments type. It includes internal keywords for checks, such as the aliases of
-/// properties.
+/// Returns the schema of an arguments type, with internal keywords such as aliases.
 #[must_use]
 pub fn argument_schema_of<T: JsonSchema>() -> Value {
     SchemaBuilder::default().schema(T::json_schema)
 }
 
-/// Returns the schema name of a type with its type arguments, as in `Page_of_Item`.
+/// Returns a type's schema name with its arguments, as in `Page_of_Item`.
 #[must_use]
 pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'static, str> {
     match arguments {
@@ -63,7 +63,7 @@ pub fn type_name(name: &'static str, arguments: &[Cow<'static, str>]) -> Cow<'st
     }
 }
 
-/// Builds the schemas of several types that share their definitions.
+/// Builds schemas of several types with shared definitions.
 #[derive(Debug)]
 pub struct SchemaBuilder {
     generator: SchemaGenerator,
@@ -80,23 +80,22 @@ impl SchemaBuilder {
         schema
     }
 
-    /// Returns the schema generator. Create the schemas of all types with it, because it collects the definitions of
-    /// recursive types.
+    /// Returns the generator for all schemas, which collects recursive types.
     pub fn generator(&mut self) -> &mut SchemaGenerator {
         &mut self.generator
     }
 
-    /// Adds the collected definitions of recursive types to `root` as `$defs`.
+    /// Adds recursive types to `root` as `$defs`.
     pub fn add_definitions(&mut self, root: &mut Map<String, Value>) {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         if !definitions.is_empty() {
             definitions.values_mut().for_each(self.tidy);
-            root.insert("$defs".to_owned(), definitions.into());
+            root.set("$defs", definitions.into());
         }
     }
 }
 
-/// Creates a builder for the schemas of deserialized types.
+/// Builds schemas of deserialized types.
 impl Default for SchemaBuilder {
     fn default() -> Self {
         Self { generator: settings().into_generator(), tidy: tidy_arguments }

@@ -1,15 +1,15 @@
 //! Hashes of schemas.
 
+use crate::encoding::hexadecimal;
 use crate::json::quoted;
 use crate::order::sort_by;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the SHA-256 hash of a schema, as 64 hexadecimal digits.
+/// Returns the SHA-256 of a schema, as 64 hexadecimal digits.
 ///
-/// The hash depends neither on the order of keywords, nor on the machine or the version of this crate. The
-/// hashed text is compact JSON with sorted keys and only ASCII characters, as in the Python library
-/// toolregistry.
+/// It does not depend on the order of keywords, the machine or the version. The hashed text is compact,
+/// sorted JSON in ASCII, as in the Python library toolregistry.
 ///
 /// ```
 /// use serde_json::json;
@@ -24,17 +24,17 @@ use std::borrow::Cow;
 pub fn schema_hash(schema: &Value) -> String {
     let text = hashed_text(schema);
     let digest = hmac_sha256::Hash::hash(text.as_bytes());
-    data_encoding::HEXLOWER.encode(&digest)
+    hexadecimal(&digest)
 }
 
-/// What is still to be written of a value and of the values around it.
+/// What is left to write.
 enum Rest<'a> {
     Value(&'a Value),
     /// A name with its colon, or punctuation.
     Text(Cow<'static, str>),
 }
 
-/// Writes compact JSON with sorted keys. A value of any depth takes no stack.
+/// Writes compact, sorted JSON, without stack for depth.
 fn hashed_text(schema: &Value) -> String {
     let mut text = String::new();
     // The next part is the last one.
@@ -47,7 +47,9 @@ fn hashed_text(schema: &Value) -> String {
                 rest.push(Rest::Text("]".into()));
                 for (index, item) in items.iter().enumerate().rev() {
                     rest.push(Rest::Value(item));
-                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                    if index > 0 {
+                        rest.push(Rest::Text(",".into()));
+                    }
                 }
             }
             Rest::Value(Value::Object(members)) => {
@@ -58,18 +60,26 @@ fn hashed_text(schema: &Value) -> String {
                 for (index, (name, member)) in sorted.into_iter().enumerate().rev() {
                     rest.push(Rest::Value(member));
                     rest.push(Rest::Text(format!("{}:", quoted(name)).into()));
-                    rest.extend((index > 0).then_some(Rest::Text(",".into())));
+                    if index > 0 {
+                        rest.push(Rest::Text(",".into()));
+                    }
                 }
             }
             Rest::Value(scalar) => text.push_str(&scalar.to_string()),
         }
     }
-    let escaped = |c: char| match c {
-        ' '..='~' => c.to_string(),
-        c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-    };
-    // Characters outside of ASCII appear only inside strings, so they can be escaped.
-    text.chars().map(escaped).collect()
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, ' '..='~') {
+            escaped.push(c);
+            continue;
+        }
+        // Characters outside of ASCII appear only inside strings, where they can be escaped.
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

@@ -3,31 +3,28 @@
 use crate::number::Decimal;
 use crate::order::sort_by;
 use crate::reader::{ReadError, Reader};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::Error;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
-/// The number of schemas that may be applied to any value. `STEPS_PER_BYTE` more are allowed for each byte of the
-/// value.
+/// The number of schemas that may be applied to any value, besides `STEPS_PER_BYTE` for each byte.
 const STEPS: usize = 10_000;
 const STEPS_PER_BYTE: usize = 64;
 
-/// A member of an object: its name and its unparsed value.
-pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
+/// The name and unparsed value of an object's member.
+pub type Member<'a> = (Cow<'a, str>, &'a str);
 
 /// A JSON value together with its original text.
 #[derive(Debug, Clone)]
 pub struct Json<'a> {
-    /// The original text of the value, without white space around it.
+    /// The original text, without white space around it.
     pub text: &'a str,
-    /// The kind of the value, such as an array with its parsed items.
+    /// The kind of value, with its parsed content.
     pub kind: Kind<'a>,
 }
 
-/// The kinds of JSON values, with their parsed content.
+/// The kinds of JSON values.
 #[derive(Debug, Clone)]
 pub enum Kind<'a> {
     /// `null`.
@@ -40,12 +37,9 @@ pub enum Kind<'a> {
     String(Cow<'a, str>),
     /// An array with its items.
     Array(Vec<Json<'a>>),
-    /// An object with its members in their original order. Repeated names are kept.
+    /// An object with its members in their original order, also repeated ones.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
-
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Json<'a> {
     /// Parses `text` as JSON.
@@ -72,18 +66,17 @@ impl<'a> Json<'a> {
         if let Kind::Object(members) = &self.kind { Some(members) } else { None }
     }
 
-    /// Returns the value of the member called `name`, or of the last such member if the name is repeated.
+    /// Returns the value of the last member called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
     }
 
-    /// Returns the exact value of a number, or `None` for other values.
     pub(crate) fn number(&self) -> Option<Decimal> {
         if matches!(self.kind, Kind::Number) { Decimal::parse(self.text) } else { None }
     }
 
-    /// Returns the name of the value's JSON type. A number without a fraction, such as `5.0`, is an `integer`.
+    /// Returns the name of the value's JSON type; `5.0` is an `integer`.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "null",
@@ -96,9 +89,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns whether serde would accept the value for the JSON type called `name`.
-    ///
-    /// Serde does not accept `5.0` and `-0` as integers.
+    /// Returns whether serde accepts the value for a JSON type: not `5.0` or `-0` as an integer.
     pub(crate) fn is_of_type(&self, name: &str) -> bool {
         match name {
             "integer" => {
@@ -110,40 +101,35 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Finds the innermost value at a byte offset in the text of this value. Returns its path and its text.
+    /// Returns the path and text of the innermost value at a byte offset.
     ///
-    /// `at` is the path of the outer value and becomes the start of the returned path, as in `filters[2].max`.
+    /// `at` is the path of this value, with which the result begins, as in `filters[2].max`.
     #[must_use]
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let mut path = at.to_owned();
         let mut here = self;
         let start = |value: &Self| value.text.as_ptr().addr() - self.text.as_ptr().addr();
-        let holds = |value: &&Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
+        let holds = |value: &Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
         loop {
-            let inner = match &here.kind {
+            match &here.kind {
                 Kind::Array(items) => {
-                    items.iter().enumerate().find(|(_, item)| holds(item)).map(|(index, item)| {
-                        path.push_str(&format!("[{index}]"));
-                        item
-                    })
+                    let mut numbered = items.iter().enumerate();
+                    let Some((index, item)) = numbered.find(|(_, item)| holds(item)) else { break };
+                    path.push_str(&format!("[{index}]"));
+                    here = item;
                 }
                 Kind::Object(members) => {
-                    members.iter().find(|(_, value)| holds(&value)).map(|(name, value)| {
-                        path.extend([if path.is_empty() { "" } else { "." }, name]);
-                        value
-                    })
+                    let Some((name, value)) = members.iter().find(|(_, value)| holds(value)) else { break };
+                    path.extend([if path.is_empty() { "" } else { "." }, name]);
+                    here = value;
                 }
-                _ => None,
-            };
-            match inner {
-                Some(inner) => here = inner,
-                None => return (path, here.text),
+                _ => break,
             }
         }
+        (path, here.text)
     }
 
-    /// Returns whether a [`serde_json::Value`] can store every number inside this value exactly, and every integer as
-    /// an integer.
+    /// Returns whether a [`serde_json::Value`] can store every number inside exactly.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match &self.kind {
@@ -159,22 +145,19 @@ impl<'a> Json<'a> {
         self.text.parse::<i64>().is_ok() || self.text.parse::<u64>().is_ok()
     }
 
-    /// Returns the exact value of the finite double nearest to a number.
     fn double(&self) -> Option<Decimal> {
         let double = self.text.parse::<f64>().ok().filter(|double| double.is_finite())?;
         Decimal::parse(&format!("{double:e}"))
     }
 
-    /// Returns whether this is an integer beyond 64 bits that a [`serde_json::Value`] cannot store exactly.
+    /// Returns whether this is an integer that a [`serde_json::Value`] cannot store exactly.
     pub(crate) fn is_other_integer(&self) -> bool {
         self.number().is_some_and(|number| number.is_integer())
             && !self.is_of_64_bits()
             && self.double().is_some_and(|double| Some(double) != self.number())
     }
 
-    /// Appends the value to `written` as compact JSON.
-    ///
-    /// If `canonical` is `true`, members are sorted, and equal numbers have the same text.
+    /// Appends compact JSON, or the canonical form.
     fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
@@ -195,7 +178,7 @@ impl<'a> Json<'a> {
                 let mut members: Vec<(&str, &Self)> =
                     members.iter().map(|(name, value)| (&**name, value)).collect();
                 if canonical {
-                    // The sort is stable: the order of members with the same name can matter.
+                    // The sort is stable, because the order of repeated members can matter.
                     sort_by(&mut members, |(one, _), (other, _)| one.cmp(other));
                 }
                 written.push('{');
@@ -208,9 +191,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the value in canonical form: compact JSON with sorted members and normalized numbers.
+    /// Returns canonical JSON: compact, with sorted members and normalized numbers.
     ///
-    /// Equal values have equal canonical forms. The numbers 5 and 5.0 are equal.
+    /// Equal values have equal canonical forms, also 5 and 5.0.
     #[must_use]
     pub fn canonical(&self) -> String {
         let mut written = String::with_capacity(self.text.len());
@@ -218,8 +201,7 @@ impl<'a> Json<'a> {
         written
     }
 
-    /// Returns compact JSON for the current content of `kind`, even if it was changed after parsing. Numbers keep their
-    /// original text.
+    /// Returns compact JSON for the current content of `kind`. Numbers keep their original text.
     #[must_use]
     pub fn compact(&self) -> String {
         let mut written = String::with_capacity(self.text.len());
@@ -228,30 +210,35 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns the maximum number of schemas to apply to a value.
 pub(crate) fn budget(value: &Json<'_>) -> usize {
     STEPS + STEPS_PER_BYTE * value.text.len()
 }
 
-/// Returns the error of `serde_json` for a text that a reader refuses at an offset. Where it has none, as for a text that is
-/// nested too deep, returns the message of the reader with its place.
+/// Returns the error of `serde_json` for a text that a reader refuses, or else the reader's message.
 #[cold]
 fn fault_of(text: &str, offset: usize, error: &ReadError) -> Error {
-    if let Err(fault) = serde_json::from_str::<&RawValue>(text) {
+    if let Err(fault) = raw_json(text) {
         return fault;
     }
     let before = text.get(..offset).unwrap_or_default();
     let (line, start) =
         (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |newline| newline + 1));
-    // `serde_json` takes the place out of the message.
+    // `serde_json` takes the place from the message.
     Error::custom(format_args!("{error} at line {line} column {}", offset - start))
+}
+
+/// Returns a JSON value without the white space around it. Strings may be invalid Unicode.
+///
+/// # Errors
+/// The text is not JSON.
+pub fn raw_json(text: &str) -> Result<&str, Error> {
+    serde_json::from_str::<&RawValue>(text).map(RawValue::get)
 }
 
 /// Returns a JSON text in canonical form: compact, with sorted members and plain numbers.
 ///
-/// Texts of equal values have equal canonical forms: the order of members does not matter, and the numbers 5, 5.0 and
-/// 5e0 are equal. No number is rounded, and repeated members are kept. A hash of the canonical form therefore
-/// identifies a value.
+/// Equal values have equal canonical forms: 5, 5.0 and 5e0 are equal, and members have no order. No number is
+/// rounded, and repeated members are kept. A hash of the canonical form therefore identifies a value.
 ///
 /// ```
 /// use toolkit_schema::canonical_json;
@@ -269,32 +256,16 @@ pub fn canonical_json(text: &str) -> Result<String, Error> {
 /// Returns `text` as a JSON string, with quotes and escapes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    // Serializing a string never fails.
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the members of a JSON object in their original order. Repeated names are kept.
+/// Returns an object's members in their original order. Names may be repeated, and values may be nested to
+/// any depth.
 ///
 /// # Errors
-/// The text is not a JSON object.
+/// The text is no JSON object, or a name is invalid Unicode.
 pub fn members_of(text: &str) -> Result<Vec<Member<'_>>, Error> {
-    struct InOrder;
-
-    impl<'de> Visitor<'de> for InOrder {
-        type Value = Vec<Member<'de>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut members = Vec::new();
-            while let Some((Text(name), value)) = map.next_entry()? {
-                members.push((name, value));
-            }
-            Ok(members)
-        }
-    }
-
-    serde_json::Deserializer::from_str(text).deserialize_map(InOrder)
+    let text = raw_json(text)?;
+    let mut reader = Reader::unchecked(text);
+    reader.members().map_err(|error| fault_of(text, reader.offset(), &error))
 }

@@ -1,18 +1,18 @@
-//! Corrections of texts that are almost JSON: Markdown fences and control characters in strings; and objects wrapped in
-//! such texts, in strings and in lists.
+//! Corrections of texts that are almost JSON, and of objects wrapped in texts and lists.
 
-use serde_json::value::RawValue;
+use crate::json::{Json, Kind, raw_json};
+use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the JSON text of the only object in the arguments of a call: the arguments themselves, or the object inside
-/// of a Markdown fence, a JSON string or a list without other items. Empty text and `null` stand for the empty object.
+/// Returns the text of the only object in a call's arguments, which a Markdown fence, a JSON string or a list
+/// may enclose. Empty text and `null` stand for `{}`.
 ///
-/// Returns `None` if there is no such object.
+/// Without such an object, returns `None`.
 #[must_use]
 pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     let text = match plain(text)? {
         text if text.starts_with('"') => {
-            let inner: String = serde_json::from_str(&text).ok()?;
+            let Ok(Value::String(inner)) = text.parse() else { return None };
             Cow::Owned(plain(&inner)?.into_owned())
         }
         text => text,
@@ -20,37 +20,44 @@ pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
     match text.bytes().next() {
         Some(b'{') => Some(text),
         Some(b'[') => {
-            let [item] = serde_json::from_str::<[&RawValue; 1]>(&text).ok()?;
-            item.get().starts_with('{').then(|| item.get().to_owned().into())
+            let list = Json::parse(&text).ok()?;
+            let Kind::Array(items) = &list.kind else { return None };
+            let [item] = items.as_slice() else { return None };
+            item.text.starts_with('{').then(|| item.text.to_owned().into())
         }
         None | Some(b'n') => Some(Cow::Borrowed("{}")),
         _ => None,
     }
 }
 
-/// Returns the JSON value in a text. A text that is not JSON is [repaired](repair()).
+/// Returns the JSON value in a text, [repaired](repair()) if necessary.
 fn plain(text: &str) -> Option<Cow<'_, str>> {
-    let repaired =
-        || repair(text).and_then(|repaired| value_in(&repaired).map(|value| value.to_owned().into()));
-    value_in(text).map(Cow::Borrowed).or_else(repaired)
+    if let Some(value) = value_in(text) {
+        return Some(Cow::Borrowed(value));
+    }
+    let repaired = repair(text)?;
+    Some(value_in(&repaired)?.to_owned().into())
 }
 
-/// Returns a JSON value without the white space around it, or empty text for blank text.
+/// Returns a JSON value, or blank text, without the white space around it.
 fn value_in(text: &str) -> Option<&str> {
     let text = text.trim();
-    if text.is_empty() { Some(text) } else { serde_json::from_str::<&RawValue>(text).ok().map(RawValue::get) }
+    if text.is_empty() { Some(text) } else { raw_json(text).ok() }
 }
 
-/// Removes a Markdown code fence around a JSON text, and escapes control characters inside strings. Returns `None` if
-/// nothing changes.
+/// Removes a Markdown fence around JSON and escapes control characters in strings, or returns `None` without
+/// any.
 ///
-/// A backslash directly before a control character is dropped, because it is not a valid escape.
+/// A backslash before a control character is dropped, because it is no valid escape.
 #[must_use]
 pub(crate) fn repair(text: &str) -> Option<String> {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|inner| inner.strip_suffix("```"));
-    let of_language = |c: char| c.is_ascii_alphanumeric();
-    let inner = fenced.map_or(text, |inner| inner.trim_start_matches(' ').trim_start_matches(of_language));
+    let inner = match fenced {
+        // The name of the language follows the fence.
+        Some(inner) => inner.trim_start_matches(' ').trim_start_matches(|c: char| c.is_ascii_alphanumeric()),
+        None => text,
+    };
     let mut repaired = String::with_capacity(inner.len());
     let mut is_inside = false;
     let mut is_escaped = false;
@@ -67,7 +74,7 @@ pub(crate) fn repair(text: &str) -> Option<String> {
             c => repaired.push(c),
         }
     }
-    (repaired != text).then_some(repaired)
+    if repaired == text { None } else { Some(repaired) }
 }
 
 #[cfg(test)]
@@ -80,7 +87,7 @@ mod tests {
             for (before, kept) in [("", ""), ("\\", ""), (r"\\", r"\"), (r"\\\", r"\"), (r"\n", "\n")] {
                 let text = format!("{{\"a{before}{control}b\": \"{before}{control}\"}}\n");
                 let repaired = repair(&text).unwrap_or_else(|| text.clone());
-                let value: serde_json::Value = serde_json::from_str(&repaired).unwrap();
+                let value: Value = serde_json::from_str(&repaired).unwrap();
                 assert_eq!(
                     value,
                     serde_json::json!({format!("a{kept}{control}b"): format!("{kept}{control}")})
@@ -95,11 +102,11 @@ mod tests {
         let wrappers: [fn(&str) -> String; 4] = [
             |text| format!(" {text}\n"),
             |text| format!("```json\n{text}\n```"),
-            |text| serde_json::Value::from(text).to_string(),
+            |text| Value::from(text).to_string(),
             |text| format!("[ {text}\n]"),
         ];
         let without = |order: &[usize], step: usize| order.strip_prefix(&[step]).unwrap_or(order).to_vec();
-        // From the inside: a list, a fence, and a string, perhaps in a fence. Space may be anywhere.
+        // From the inside: a list, a fence, and a string, perhaps fenced, with space anywhere.
         let is_known = |order: &[usize]| match without(&without(order, 3), 1).split_first() {
             None => true,
             Some((outer, fence)) => *outer == 2 && without(fence, 1).is_empty(),

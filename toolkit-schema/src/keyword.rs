@@ -4,8 +4,7 @@ use crate::depth::MAX_DEPTH;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// An entry in the table of JSON Schema keywords: the type of the keyword's value, its role, and the JSON types that it
-/// affects.
+/// An entry in the table of JSON Schema keywords.
 ///
 /// ```
 /// use toolkit_schema::keyword::{Holds, Keyword, Role};
@@ -18,13 +17,13 @@ use std::borrow::Cow;
 pub struct Keyword {
     /// The type of the keyword's value.
     pub holds: Holds,
-    /// The effect of the keyword, such as constraining a value or only describing it.
+    /// The effect of the keyword.
     pub role: Role,
-    /// The JSON types that the keyword affects. Empty if the keyword affects all types.
+    /// The JSON types that the keyword affects, or none for all types.
     pub types: &'static [&'static str],
 }
 
-/// The types of values that keywords have in a schema.
+/// The types of keyword values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Holds {
@@ -32,19 +31,19 @@ pub enum Holds {
     Schema,
     /// A list of schemas.
     Schemas,
-    /// An object with schemas as values, such as the value of `properties`.
+    /// An object of schemas, as in `properties`.
     NamedSchemas,
     /// Any JSON value.
     Any,
     /// A list of any JSON values.
     List,
-    /// A list of at least one allowed value, as in `enum`.
+    /// A list of at least one value, as in `enum`.
     Values,
-    /// The name of a JSON type, or a list of such names.
+    /// The name of a JSON type, or a list of them.
     Types,
     /// A list of property names.
     Names,
-    /// An object with lists of property names as values, such as the value of `dependentRequired`.
+    /// An object of lists of property names, as in `dependentRequired`.
     NamedNames,
     /// A number.
     Number,
@@ -58,24 +57,24 @@ pub enum Holds {
     Text,
 }
 
-/// The effects that keywords have in a schema.
+/// The effects of keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// Keywords such as `anyOf` that apply schemas to the value itself.
+    /// Applies schemas to the value itself, as `anyOf` does.
     InPlace,
-    /// Keywords such as `items` that apply schemas to items, members or member names of the value.
+    /// Applies schemas to items, members or member names, as `items` does.
     Children,
-    /// Keywords such as `$defs` that contain schemas as targets of references.
+    /// Contains schemas as targets of references, as `$defs` does.
     Definitions,
-    /// Keywords such as `minimum` that constrain the value.
+    /// Constrains the value, as `minimum` does.
     Assertion,
-    /// Keywords such as `title` that give information without constraining the value.
+    /// Only gives information, as `title` does.
     Annotation,
 }
 
 impl Keyword {
-    /// Returns the table entry of the keyword called `name`.
+    /// Returns the keyword called `name`.
     ///
     /// Returns `None` for unknown keywords, and for keywords beginning with `$`, except `$defs` and
     /// `$comment`.
@@ -119,16 +118,12 @@ impl Keyword {
         Some(Self { holds, role, types })
     }
 
-    /// Returns whether the keyword called `name` only gives information, without constraining the value.
     pub(crate) fn is_annotation(name: &str) -> bool {
         Self::find(name).is_some_and(|keyword| keyword.role == Role::Annotation)
     }
 
-    /// Returns whether `value` has a suitable type for this keyword. Schemas inside `value` are not inspected.
+    /// Returns whether `value` has a suitable type, ignoring the schemas inside it.
     pub(crate) fn takes(self, value: &Value) -> bool {
-        let is_names =
-            |value: &Value| value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-        let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
         match self.holds {
             Holds::Any => true,
             Holds::Schema => value.is_object() || value.is_boolean(),
@@ -136,8 +131,8 @@ impl Keyword {
             Holds::NamedSchemas => value.is_object(),
             Holds::List => value.is_array(),
             Holds::Types => match value {
-                Value::Array(types) => !types.is_empty() && types.iter().all(is_type),
-                one => is_type(one),
+                Value::Array(types) => !types.is_empty() && types.iter().all(is_type_name),
+                one => is_type_name(one),
             },
             Holds::Names => is_names(value),
             Holds::NamedNames => value.as_object().is_some_and(|lists| lists.values().all(is_names)),
@@ -151,7 +146,7 @@ impl Keyword {
 }
 
 impl Holds {
-    /// Describes the type of value that the keyword needs, for messages to the author of a schema.
+    /// Describes the value that the keyword needs, for messages to authors of schemas.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Schema => "boolean or object",
@@ -173,24 +168,23 @@ impl Holds {
     }
 }
 
-/// The type names allowed in `type`.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// A schema directly inside another schema, with its position there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Subschema<'a> {
-    /// The keyword of the outer schema that contains this schema.
+    /// The keyword of the outer schema that contains it.
     pub keyword: &'a str,
     /// The role of `keyword` in the outer schema.
     pub role: Role,
-    /// The name or index of this schema if `keyword` contains several schemas, otherwise `None`.
+    /// Its name or index, if `keyword` contains several schemas.
     pub key: Option<Cow<'a, str>>,
     /// The inner schema itself.
     pub schema: &'a Value,
 }
 
-/// Returns the schemas directly inside `schema`, in the order of the keywords.
+/// Returns the schemas directly inside `schema`, in the order of keywords.
 ///
 /// Property names, defaults, examples and allowed values are not mistaken for schemas.
 ///
@@ -200,29 +194,45 @@ pub struct Subschema<'a> {
 /// assert!(keys.eq(["a", "items"]));
 /// ```
 pub fn subschemas(schema: &Value) -> impl Iterator<Item = Subschema<'_>> {
-    schema.as_object().into_iter().flatten().flat_map(|(keyword, value)| held(keyword, value))
+    let mut found = Vec::new();
+    if let Value::Object(keywords) = schema {
+        for (keyword, value) in keywords {
+            add_held(keyword, value, &mut found);
+        }
+    }
+    // A list, not a chain of iterators: each user of a chain would contain its code.
+    found.into_iter()
 }
 
 pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>> {
-    let may_hold = value.is_object() || value.is_array() || value.is_boolean();
-    let found = if may_hold { Keyword::find(keyword) } else { None };
-    let Some(Keyword { holds, role, .. }) = found else { return Vec::new() };
-    let at = |key: Option<Cow<'a, str>>, schema| Subschema { keyword, role, key, schema };
+    let mut found = Vec::new();
+    add_held(keyword, value, &mut found);
+    found
+}
+
+fn add_held<'a>(keyword: &'a str, value: &'a Value, found: &mut Vec<Subschema<'a>>) {
+    if !(value.is_object() || value.is_array() || value.is_boolean()) {
+        return;
+    }
+    let Some(Keyword { holds, role, .. }) = Keyword::find(keyword) else { return };
     match (holds, value) {
         (Holds::Schema | Holds::Schemas, Value::Array(list)) => {
-            let list = list.iter().enumerate();
-            list.map(|(index, schema)| at(Some(index.to_string().into()), schema)).collect()
+            for (index, schema) in list.iter().enumerate() {
+                found.push(Subschema { keyword, role, key: Some(index.to_string().into()), schema });
+            }
         }
         (Holds::NamedSchemas, Value::Object(named)) => {
-            named.iter().map(|(name, schema)| at(Some(name.into()), schema)).collect()
+            for (name, schema) in named {
+                found.push(Subschema { keyword, role, key: Some(name.into()), schema });
+            }
         }
-        (Holds::Schema, schema) => vec![at(None, schema)],
-        _ => Vec::new(),
+        (Holds::Schema, schema) => found.push(Subschema { keyword, role, key: None, schema }),
+        _ => {}
     }
 }
 
-/// Calls `visit` for `schema` and for every schema inside it, inner schemas first. Boolean schemas and
-/// schemas nested deeper than 127 levels are skipped.
+/// Calls `visit` for `schema` and all schemas inside it, inner schemas first. Boolean schemas and schemas
+/// nested deeper than 127 levels are skipped.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"title": "A", "items": {"title": "B"}, "default": {"title": "C"}});
@@ -239,14 +249,23 @@ fn visit_within(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value
     visit(keywords);
 }
 
-/// Calls `visit` for every schema directly inside a schema, with the keyword that holds it and the schema's name or index
-/// there.
+fn is_names(value: &Value) -> bool {
+    value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+}
+
+fn is_type_name(value: &Value) -> bool {
+    value.as_str().is_some_and(|name| TYPES.contains(&name))
+}
+
+/// Calls `visit` for each schema directly inside, with its keyword and its name or index.
 pub(crate) fn each_inside(
     keywords: &mut Map<String, Value>,
     visit: &mut dyn FnMut(&str, Option<&str>, &mut Value),
 ) {
-    let may_hold = |value: &Value| value.is_object() || value.is_array() || value.is_boolean();
-    for (keyword, value) in keywords.iter_mut().filter(|(_, value)| may_hold(value)) {
+    for (keyword, value) in keywords {
+        if !(value.is_object() || value.is_array() || value.is_boolean()) {
+            continue;
+        }
         match (Keyword::find(keyword).map(|keyword| keyword.holds), value) {
             (Some(Holds::Schema | Holds::Schemas), Value::Array(list)) => {
                 for (index, schema) in list.iter_mut().enumerate() {
@@ -269,8 +288,8 @@ pub(crate) fn takes_boolean(keyword: &str) -> bool {
 
 /// Writes boolean schemas as objects: `true` becomes `{}`, and `false` becomes `{"not": {}}`.
 ///
-/// Some providers and MCP clients refuse tools with boolean schemas. `additionalProperties` and
-/// `unevaluatedProperties` stay boolean, because this is their common form.
+/// Some providers and MCP clients refuse boolean schemas. `additionalProperties` and `unevaluatedProperties`
+/// stay boolean, which is their common form.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"items": true, "additionalProperties": true});
@@ -290,7 +309,6 @@ pub(crate) fn boolean_to_object(schema: &mut Value) {
     }
 }
 
-/// Writes the boolean schemas directly inside of a schema as objects.
 pub(crate) fn booleans_inside_to_objects(keywords: &mut Map<String, Value>) {
     each_inside(keywords, &mut |keyword, _, inside| {
         if !takes_boolean(keyword) {
@@ -303,8 +321,7 @@ pub(crate) fn booleans_inside_to_objects(keywords: &mut Map<String, Value>) {
 mod tests {
     use super::*;
 
-    /// Returns a schema with every keyword that contains schemas, and the titles of these inner schemas. Each title is
-    /// the name of the keyword.
+    /// Returns a schema with every keyword that contains schemas, and their titles: the keywords' names.
     fn every_applicator() -> (Value, Vec<&'static str>) {
         let inner = |title: &str| json!({"title": title});
         let schema = json!({
@@ -323,30 +340,9 @@ mod tests {
             "default": inner("no schema"), "enum": [inner("no schema")], "const": inner("no schema"),
             "examples": [inner("no schema")], "x-own": inner("no schema"),
         });
-        let expected = vec![
-            "allOf",
-            "anyOf",
-            "oneOf",
-            "not",
-            "if",
-            "then",
-            "else",
-            "dependentSchemas",
-            "properties",
-            "patternProperties",
-            "additionalProperties",
-            "unevaluatedProperties",
-            "propertyNames",
-            "items",
-            "additionalItems",
-            "unevaluatedItems",
-            "contains",
-            "prefixItems",
-            "contentSchema",
-            "$defs",
-            "definitions",
-        ];
-        (schema, expected)
+        let expected = "allOf anyOf oneOf not if then else dependentSchemas properties patternProperties additionalProperties \
+                        unevaluatedProperties propertyNames items additionalItems unevaluatedItems contains prefixItems contentSchema $defs definitions";
+        (schema, expected.split(' ').collect())
     }
 
     #[test]

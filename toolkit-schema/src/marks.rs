@@ -1,71 +1,75 @@
-//! Internal keywords of generated code, and the notes made from these keywords.
+//! Internal keywords of generated code, and the notes made from them.
 //!
-//! A nested derive can only speak through `JsonSchema`, so it writes internal keywords. [`take_notes`] moves them out of
-//! the schema. After that, no schema contains them.
+//! A nested derive can speak only through `JsonSchema`, so it writes internal keywords, which [`take_notes`]
+//! moves out of the schema.
 
 use crate::fault::Fault;
+use crate::index::{AddressMap, address};
 use crate::keyword::each_inside;
+use crate::keywords::Keywords;
 use crate::reference::escape;
 use crate::types::names;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
-use std::ptr;
 
 /// The beginning of every internal keyword.
 const MARK: &str = "x-toolkit-";
 
-/// The aliases of a property, as a list of names.
+/// The aliases of a property.
 const ALIASES: &str = "x-toolkit-aliases";
 
-/// The aliases of the variants of an enum: a list on the schema of one variant, an object from aliases to names on an
-/// `enum`.
+/// The aliases of variants: a list for one variant, or an object from aliases to names for an `enum`.
 pub(crate) const NAMES: &str = "x-toolkit-names";
 
-/// Marks an `enum` or a range that the author of a parameter has added. Its Rust type may decode other values.
+/// Marks an `enum` or range of the author, beyond which the Rust type may decode values.
 pub(crate) const AUTHORED: &str = "x-toolkit-authored";
 
-/// The reason why a default cannot be published.
+/// Why a default cannot be published.
 const FAULTY: &str = "x-toolkit-default";
 
-/// Facts about one schema beyond its published keywords.
+/// Facts about a schema beyond its published keywords.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Note {
-    /// The further names of a property.
+    /// The aliases of a property.
     pub(crate) aliases: Vec<String>,
-    /// The further names of variants. On the schema of one variant, the listed value is absent.
+    /// The aliases of variants, and the value of each, absent for a single variant.
     pub(crate) variants: Vec<(String, Option<String>)>,
-    /// Whether the author of a parameter has added the `enum` or the range.
+    /// Whether the author has added the `enum` or range.
     pub(crate) is_authored: bool,
     /// The internal keywords that say so.
     keywords: Map<String, Value>,
 }
 
-/// The notes of a schema, each with the JSON pointer of its place.
+/// The notes of a schema, each with its JSON pointer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Notes(Vec<(String, Note)>);
 
-/// The notes of a schema by the address of their place.
-pub(crate) type Placed<'a> = HashMap<*const Value, &'a Note>;
+/// The notes of a schema by address.
+pub(crate) type Placed<'a> = AddressMap<&'a Note>;
 
 impl Notes {
-    /// Returns the notes by the addresses in `root`, the schema that they belong to.
+    /// Returns the notes by the addresses in `root`, their schema.
     pub(crate) fn place<'a>(&'a self, root: &Value) -> Placed<'a> {
-        let at = |(place, note): &'a (String, Note)| Some((ptr::from_ref(root.pointer(place)?), note));
-        self.0.iter().filter_map(at).collect()
+        let mut placed = Placed::default();
+        for (place, note) in &self.0 {
+            if let Some(schema) = root.pointer(place) {
+                placed.insert(address(schema), note);
+            }
+        }
+        placed
     }
 
-    /// Returns the aliases of the properties of the whole object, as pairs of alias and name.
+    /// Returns pairs of alias and name for the properties of the whole object.
     pub(crate) fn of_root<'a>(&'a self, root: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
         let placed = self.place(root);
         let properties = root.get("properties").and_then(Value::as_object).into_iter().flatten();
         let of_property = move |(name, property): (&'a String, &'a Value)| {
-            let note = placed.get(&ptr::from_ref(property)).copied();
+            let note = placed.get(address(property)).copied();
             note.into_iter().flat_map(|note| &note.aliases).map(move |alias| (alias.as_str(), name.as_str()))
         };
         properties.flat_map(of_property)
     }
 
-    /// Writes the notes back into a copy of their schema, for a change that moves their places.
+    /// Writes the notes into a copy of their schema, for a change that moves their places.
     pub(crate) fn written_into(&self, root: &Value) -> Value {
         let mut marked = root.clone();
         for (place, note) in &self.0 {
@@ -86,7 +90,6 @@ pub(crate) struct TakenNotes {
     pub(crate) fault: Option<Fault>,
 }
 
-/// Moves all internal keywords out of a schema.
 pub(crate) fn take_notes(root: &mut Value) -> TakenNotes {
     let mut found = TakenNotes::default();
     take(root, &mut String::new(), &mut found);
@@ -112,12 +115,14 @@ fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
     });
 }
 
-/// Moves the internal keywords out of one schema.
 fn take_own(keywords: &mut Map<String, Value>, place: &str, found: &mut TakenNotes) {
     let faulty = keywords.shift_remove(FAULTY);
-    let marks = [ALIASES, NAMES, AUTHORED].into_iter();
-    let marks: Map<String, Value> =
-        marks.filter_map(|mark| Some((mark.to_owned(), keywords.shift_remove(mark)?))).collect();
+    let mut marks = Map::new();
+    for mark in [ALIASES, NAMES, AUTHORED] {
+        if let Some(value) = keywords.shift_remove(mark) {
+            marks.insert(mark.to_owned(), value);
+        }
+    }
     if !marks.is_empty() {
         let note = Note {
             aliases: names(marks.get(ALIASES)).map(str::to_owned).collect(),
@@ -144,35 +149,32 @@ fn variants(declared: Option<&Value>) -> Vec<(String, Option<String>)> {
     }
 }
 
-/// Marks a range of the author that looks like the range of another integer type. Called before the format of the number
-/// is removed.
+/// Marks an author's range that looks like another integer type's, while the format is present.
 pub(crate) fn mark_number(keywords: &mut Map<String, Value>) {
     let Some(format) = keywords.get("format").and_then(Value::as_str) else { return };
     if let Some(own) = range_of(format)
         && range_in(keywords) != own
         && is_range_of_type(keywords)
     {
-        keywords.insert(AUTHORED.to_owned(), true.into());
+        keywords.set(AUTHORED, true.into());
     }
 }
 
-/// Sets the reason why the default of a schema cannot be published.
 pub(crate) fn mark_faulty(keywords: &mut Map<String, Value>, reason: String) {
     keywords.shift_remove("default");
-    keywords.insert(FAULTY.to_owned(), reason.into());
+    keywords.set(FAULTY, reason.into());
 }
 
-/// Removes all internal keywords from one schema.
 pub(crate) fn strip_marks(keywords: &mut Map<String, Value>) {
     for keyword in [ALIASES, NAMES, AUTHORED, FAULTY] {
         keywords.shift_remove(keyword);
     }
 }
 
-/// The least and the greatest integer of a type. A bound other than 0 is `None` for types of 64 or more bits.
+/// The least and greatest integer of a type; from 64 bits on, a bound other than 0 is `None`.
 type Range = (Option<i64>, Option<i64>);
 
-/// The integer formats of schemars, with the bounds that fit into 64 bits.
+/// The integer formats of schemars.
 const RANGES: [(&str, Range); 12] = [
     ("int8", (Some(i8::MIN as i64), Some(i8::MAX as i64))),
     ("int16", (Some(i16::MIN as i64), Some(i16::MAX as i64))),
@@ -188,8 +190,7 @@ const RANGES: [(&str, Range); 12] = [
     ("int", (None, None)),
 ];
 
-/// Returns the range of the integer format called `format`. For types of 64 or more bits, a bound other than 0 is
-/// `None`.
+/// Returns the range of an integer format.
 pub(crate) fn range_of(format: &str) -> Option<Range> {
     RANGES.iter().find(|(name, _)| *name == format).map(|(_, range)| *range)
 }
@@ -199,7 +200,7 @@ fn range_in(keywords: &Map<String, Value>) -> Range {
     (bound("minimum"), bound("maximum"))
 }
 
-/// Returns whether the range in a schema is the range of a Rust integer type. Such a type refuses all other integers.
+/// Returns whether a schema has the range of a Rust integer type, which refuses all other integers.
 pub(crate) fn is_range_of_type(keywords: &Map<String, Value>) -> bool {
     let range = range_in(keywords);
     RANGES.iter().any(|(_, own)| *own == range)

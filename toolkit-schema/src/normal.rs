@@ -1,4 +1,4 @@
-//! The normal form of a value: without members that the schema does not publish, and with the published defaults.
+//! The normal form of a value.
 
 use crate::check::Checks;
 use crate::json::{Json, Kind, budget, quoted};
@@ -7,10 +7,10 @@ use crate::properties::{item_schema, member_schemas};
 use crate::types::names;
 use serde_json::Value;
 
-/// Returns the JSON text of `value` without unpublished members, and with the defaults of absent members. Everything else
-/// keeps its text.
+/// Returns the JSON text of `value` without unpublished members, and with defaults of absent members.
 ///
-/// Below an untagged union, a value keeps its text: with another member, it could belong to another branch.
+/// Everything else keeps its text, as do values below an untagged union, which could otherwise belong to
+/// another branch.
 pub(crate) fn normal<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> String {
     let mut form = NormalForm { checks, left: budget(value), written: String::new() };
     form.write(&[schema], value);
@@ -19,7 +19,7 @@ pub(crate) fn normal<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_
 
 struct NormalForm<'a, 'c> {
     checks: &'c Checks<'a>,
-    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    /// The number of schemas that may still be applied, after which the rest stays unchanged.
     left: usize,
     written: String,
 }
@@ -68,19 +68,23 @@ impl<'a> NormalForm<'a, '_> {
         }
     }
 
-    /// Returns whether a member is `null` and means the same as an absent member, because its schema refuses `null`.
+    /// Returns whether a member is `null`, which its schema refuses, and so counts as absent.
     fn is_absent(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>) -> bool {
-        let checks = self.checks;
-        let is_required = || parts.iter().any(|part| names(part.get("required")).any(|it| it == name));
-        matches!(member.kind, Kind::Null)
-            && !is_required()
-            && parts.iter().any(|part| {
-                let (named, _) = member_schemas(part, name);
-                named.into_iter().any(|schema| !checks.fits(schema, member, &mut self.left, 0))
-            })
+        if !matches!(member.kind, Kind::Null) || is_required(parts, name) {
+            return false;
+        }
+        for part in parts {
+            let (named, _) = member_schemas(part, name);
+            for schema in named {
+                if !self.checks.fits(schema, member, &mut self.left, 0) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
-    /// Writes the default of an absent member. A default that is not in normal form is not written: its type would fill in
+    /// Writes the default of an absent member, if it is in normal form. The type would otherwise fill in
     /// other defaults.
     fn default(&mut self, parts: &[&'a Value], name: &str, default: &Value, start: usize) {
         let text = default.to_string();
@@ -95,50 +99,56 @@ impl<'a> NormalForm<'a, '_> {
     fn member(&mut self, parts: &[&'a Value], name: &str, member: &Json<'_>, start: usize) {
         let separator = if self.written.len() > start { "," } else { "" };
         self.written.extend([separator, &quoted(name), ":"]);
-        let schemas = parts.iter().map(|part| member_schemas(part, name));
-        let schemas: Vec<&'a Value> =
-            schemas.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+        let mut schemas: Vec<&'a Value> = Vec::new();
+        for part in parts {
+            let (named, other) = member_schemas(part, name);
+            schemas.extend(named.into_iter().chain(other));
+        }
         self.write(&schemas, member);
     }
 }
 
-/// Returns whether a schema is a choice of which only the value's structure tells the branch.
+/// Returns whether only the structure of a value tells its branch.
 pub(crate) fn is_untagged(schema: &Value) -> bool {
-    let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
-    let branches = schema.get("anyOf").and_then(Value::as_array);
-    branches.is_some_and(|branches| branches.iter().filter(|branch| !is_null(branch)).count() > 1)
+    let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else { return false };
+    branches.iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).count() > 1
 }
 
-/// Returns the default of each absent optional property, sorted by name.
+fn is_required(parts: &[&Value], name: &str) -> bool {
+    parts.iter().any(|part| names(part.get("required")).any(|required| required == name))
+}
+
+/// Returns the default of each absent optional property, by name.
 fn defaults<'a>(
     parts: &[&'a Value],
     members: &[(impl AsRef<str>, Json<'_>)],
 ) -> Vec<(&'a String, &'a Value)> {
-    let is_required =
-        |name: &str| parts.iter().any(|part| names(part.get("required")).any(|required| required == name));
-    let is_absent = |name: &str| !members.iter().any(|(given, _)| given.as_ref() == name);
-    let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
-    let defaults = properties.filter_map(|(name, property)| {
-        let default = property.get("default").filter(|default| !default.is_null())?;
-        (is_absent(name) && !is_required(name)).then_some((name, default))
-    });
-    let mut defaults: Vec<_> = defaults.collect();
-    // The last of several parts with a default counts.
+    let mut defaults = Vec::new();
+    for part in parts {
+        let properties = part.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let Some(default) = property.get("default") else { continue };
+            let is_given = members.iter().any(|(given, _)| given.as_ref() == name);
+            if !default.is_null() && !is_given && !is_required(parts, name) {
+                defaults.push((name, default));
+            }
+        }
+    }
+    // The default of the last part counts.
     defaults.reverse();
     sort_by(&mut defaults, |(one, _), (other, _)| one.cmp(other));
     defaults.dedup_by_key(|(name, _)| *name);
     defaults
 }
 
-/// Returns whether the schemas for an object say which members it has. An object without any listed member is one without
-/// members; only a schema without a type takes any value.
+/// Returns whether schemas list an object's members. Without any listed member it has none, and only a schema
+/// without a type takes any value.
 pub(crate) fn is_listed(parts: &[&Value]) -> bool {
     let lists = ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
     let is_object = |part: &Value| part.get("type").is_some_and(|kind| kind == "object");
     parts.iter().any(|part| is_object(part) || lists.iter().any(|keyword| part.get(keyword).is_some()))
 }
 
-/// Returns whether a schema publishes a member called `name`.
 pub(crate) fn publishes(schema: &Value, name: &str) -> bool {
     let (named, other) = member_schemas(schema, name);
     let rest = other.or_else(|| schema.get("unevaluatedProperties"));

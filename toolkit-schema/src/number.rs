@@ -3,32 +3,33 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The maximum absolute value of an exponent. Parsing clamps larger exponents to this value.
+/// The maximum absolute exponent, to which parsing clamps.
 const FAR: i64 = i64::MAX / 4;
 
-/// The maximum number of digits of an integer written without an exponent. No Rust integer type needs more digits.
+/// The maximum digits of an integer without exponent, which cover all Rust types.
 const LONGEST: i64 = 40;
 
 /// The exact decimal number `digits` × 10^`exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
-    /// The significant digits, without zeros at either end. Zero has no digits, no sign and the exponent 0.
+    /// The significant digits, without zeros at either end; zero has none, no sign and the exponent 0.
     digits: String,
     exponent: i64,
 }
 
 impl Decimal {
-    /// Parses a number in JSON syntax. Leading zeros are allowed, too. Returns `None` for any other text.
+    /// Parses a number in JSON syntax, also with leading zeros.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-        if ![whole, fraction, unsigned].into_iter().all(are_digits) {
-            return None;
+        for digits in [whole, fraction, unsigned] {
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
         }
         let far = if exponent.starts_with('-') { -FAR } else { FAR };
         let exponent = exponent.parse().unwrap_or(far).clamp(-FAR, FAR);
@@ -47,8 +48,7 @@ impl Decimal {
         self.exponent >= 0
     }
 
-    /// Returns the number as text without an exponent. Returns `None` if it is not an integer, or has more than 40
-    /// digits.
+    /// Returns an integer of at most 40 digits as text without exponent.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
         let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
@@ -57,7 +57,6 @@ impl Decimal {
         Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}{}", "0".repeat(zeros)) })
     }
 
-    /// Returns whether the number is a multiple of `step`.
     pub(crate) fn is_multiple_of(&self, step: &Self) -> bool {
         let Ok(divisor) = step.digits.parse::<u64>().map(u128::from) else { return step.digits.is_empty() };
         let Ok(mut shift) = u64::try_from(self.exponent - step.exponent) else {
@@ -76,8 +75,7 @@ impl Decimal {
         rest == 0
     }
 
-    /// Returns the number of digits before the decimal point. Negative if the first digits after the decimal point are
-    /// zeros.
+    /// Returns the number of digits before the decimal point, negative for zeros after it.
     fn magnitude(&self) -> i64 {
         length(&self.digits) + self.exponent
     }
@@ -103,15 +101,16 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        let of_size =
-            || self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits));
-        self.sign()
-            .cmp(&other.sign())
-            .then_with(|| if self.negative { of_size().reverse() } else { of_size() })
+        let by_sign = self.sign().cmp(&other.sign());
+        if by_sign.is_ne() {
+            return by_sign;
+        }
+        let by_size = self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits));
+        if self.negative { by_size.reverse() } else { by_size }
     }
 }
 
-/// Writes the number in its canonical form. Equal numbers have the same form.
+/// Writes the canonical form, which is the same for equal numbers.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.integer() {
@@ -187,7 +186,6 @@ mod tests {
             zeros in 0..4_usize,
         ) {
             let value = step * factor + more;
-            // Both numbers in units of 1e-12.
             let scaled = |digits: i128, exponent: i32| digits * 10_i128.pow((exponent + 12).unsigned_abs());
             let expected = scaled(value, exponents.0) % scaled(step, exponents.1) == 0;
             let zeros = if value == 0 { 0 } else { zeros };

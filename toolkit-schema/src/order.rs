@@ -1,16 +1,16 @@
 //! Sorting that a program contains once.
 //!
-//! The standard sort is compiled for each type and each comparison, about ten kilobytes each time. Here it sorts positions, so it is
-//! compiled once, and what is compiled for each type only moves the items. A comparison costs a call.
+//! The standard sort is compiled for each type and comparison, in about ten kilobytes. This one sorts
+//! positions, so it is compiled once apart from moving items. A comparison costs a call.
 
 use std::cmp::Ordering;
 
-/// Sorts `items`. Equal items keep their order.
+/// Sorts `items`, with equal ones in their order.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let mut order = positions(items.len(), &|one, other| compare(&items[one], &items[other]));
     for at in 0..items.len() {
         let mut from = order[at];
-        // The item that was there has been swapped to another position.
+        // The item there has been swapped to another position.
         while from < at {
             from = order[from];
         }
@@ -19,14 +19,13 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// Returns the positions of `count` items in their order.
 fn positions(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|one, other| compare(*one, *other));
     order
 }
 
-/// Returns the names in their order, each once.
+/// Returns each name once, in order.
 pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = names.into_iter().collect();
     sort_names(&mut names);

@@ -1,22 +1,21 @@
-//! The regular expressions of the keywords `pattern` and `patternProperties`.
+//! The regular expressions of `pattern` and `patternProperties`.
 
 use regex_lite::{Regex, RegexBuilder};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number of compiled patterns in the cache.
+/// The maximum number of cached patterns.
 const CACHED: usize = 256;
 
-/// The maximum size of a compiled pattern in bytes. The time to match a string grows with the length of the
-/// string and with the size of the pattern.
+/// The maximum size of a compiled pattern in bytes, on which the time of a match depends.
 const LARGEST: usize = 1 << 18;
 
-/// Returns whether `pattern` is a usable regular expression: valid, supported and not too large.
+/// Returns whether `pattern` is valid, supported and not too large.
 pub(crate) fn compiles(pattern: &str) -> bool {
     compiled(pattern).is_some()
 }
 
-/// Returns whether a text matches a pattern. Returns `None` if the pattern is invalid, unsupported or too large.
+/// Returns whether a text matches, or `None` if the pattern is unusable.
 pub(crate) fn is_match(pattern: &str, text: &str) -> Option<bool> {
     compiled(pattern).map(|pattern| pattern.is_match(text))
 }
@@ -24,7 +23,7 @@ pub(crate) fn is_match(pattern: &str, text: &str) -> Option<bool> {
 /// A compiled regular expression.
 enum Pattern {
     Plain(Regex),
-    /// A regular expression with features not supported by the `regex-lite` crate, such as look-around.
+    /// An expression that `regex-lite` does not support, as with look-around.
     #[cfg(feature = "jsonschema")]
     Any(Box<jsonschema::Validator>),
 }
@@ -52,9 +51,7 @@ impl Pattern {
     }
 }
 
-/// Returns the compiled regular expression. Returns `None` if it is invalid, unsupported or too large.
-///
-/// Compiled expressions are cached, because programs use the same few expressions again and again.
+/// Returns the cached expression, or `None` if it is unusable.
 fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

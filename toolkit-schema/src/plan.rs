@@ -1,24 +1,24 @@
 //! Compiled checks: what a [`Reader`] expects at each place of a JSON text.
 //!
-//! A plan accepts only what certainly conforms. Whatever it does not accept is checked in full by [`check`](crate::check).
+//! A plan accepts only what certainly conforms, and [`check`](crate::check) checks all else in full.
 
 use crate::check::Origin;
+use crate::index::{AddressMap, address};
 use crate::json::quoted;
 use crate::keyword::Keyword;
 use crate::reader::{DIGITS, Reader};
 use crate::reference::resolve;
 use crate::types::{names, types};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::ptr;
 
-/// The maximum number of properties of an object, of which a bit set marks those that are given.
+/// The maximum number of an object's properties, limited by the bits for given ones.
 pub(crate) const MOST_FIELDS: usize = 64;
 
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// The first matcher is the plan of the whole schema.
+    /// The matchers, of which the first is that of the whole schema.
     pub(crate) matchers: Vec<Matcher>,
 }
 
@@ -26,22 +26,22 @@ type At = usize;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Matcher {
-    /// Any value, of a text that is not checked.
+    /// Any value of an unchecked text.
     Free,
-    /// Any value. The plan accepts single values other than long numbers.
+    /// Any value. The plan accepts single values except long numbers.
     Any,
     /// A value that the plan does not accept.
     Unknown,
     Null,
     Boolean,
-    /// An integer. With the most `i64`, one without a maximum.
+    /// An integer, without a maximum if the most is that of `i64`.
     Integer {
         least: i64,
         most: i64,
         /// Whether it may have more than 64 bits.
         is_wide: bool,
     },
-    /// A number of at most so many characters.
+    /// A number with a maximum count of characters.
     Number {
         longest: usize,
     },
@@ -55,9 +55,9 @@ pub(crate) enum Matcher {
         least: usize,
         most: usize,
     },
-    /// An object with any names, all of them different.
+    /// An object with different names.
     Map(At),
-    /// An object with none but the listed names.
+    /// An object with only the listed names.
     Object(Box<Object>),
     /// One schema for each JSON type.
     ByType(Box<[(u8, At)]>),
@@ -73,7 +73,7 @@ pub(crate) struct Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) name: Box<str>,
-    /// A comma, the name in quotes, and a colon: what stands before the value of a member that is not the first.
+    /// The comma, quoted name and colon before a value that is not the first.
     pub(crate) key: Box<[u8]>,
     pub(crate) at: At,
     /// Whether `null` means that the field is absent.
@@ -83,7 +83,7 @@ pub(crate) struct Field {
 impl Plan {
     pub(crate) fn new(root: &Value, origin: Origin) -> Self {
         let mut compiler =
-            Compiler { root, origin, known: HashMap::new(), open: Vec::new(), matchers: Vec::new() };
+            Compiler { root, origin, known: AddressMap::default(), open: Vec::new(), matchers: Vec::new() };
         compiler.compile(root);
         while let Some((at, target)) = compiler.open.pop() {
             compiler.set(at, target);
@@ -91,7 +91,7 @@ impl Plan {
         Self { matchers: compiler.matchers }
     }
 
-    /// Returns whether the JSON text certainly conforms to the schema.
+    /// Returns whether a JSON text certainly conforms.
     pub(crate) fn accepts(&self, text: &str) -> bool {
         let mut reader = Reader::checked(text, self);
         reader.skip().and_then(|()| reader.end()).is_ok()
@@ -101,9 +101,9 @@ impl Plan {
 struct Compiler<'a> {
     root: &'a Value,
     origin: Origin,
-    /// The matchers of the targets of references, by the address of the target.
-    known: HashMap<*const Value, At>,
-    /// The targets of references that are not compiled yet, so that no chain of references takes stack.
+    /// The matchers of references, by the address of the target.
+    known: AddressMap<At>,
+    /// The targets to compile, kept here so that chains of references take no stack.
     open: Vec<(At, &'a Value)>,
     matchers: Vec<Matcher>,
 }
@@ -115,15 +115,15 @@ impl<'a> Compiler<'a> {
             let at = self.add(Matcher::Unknown);
             return self.set(at, own);
         }
-        // Keywords beside a reference are left to the full check.
+        // The full check handles keywords beside a reference.
         if schema.as_object().is_none_or(|keywords| constrains(keywords, &["$ref"])) {
             return self.add(Matcher::Unknown);
         }
-        if let Some(at) = self.known.get(&ptr::from_ref(own)) {
+        if let Some(at) = self.known.get(address(own)) {
             return *at;
         }
         let at = self.add(Matcher::Unknown);
-        self.known.insert(ptr::from_ref(own), at);
+        self.known.insert(address(own), at);
         self.open.push((at, own));
         at
     }
@@ -159,8 +159,8 @@ impl<'a> Compiler<'a> {
             (Some(kind), Some("null"), None)
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
-                let inner = self.of_type(keywords, kind);
-                let inner = self.add(inner);
+                let matcher = self.of_type(keywords, kind);
+                let inner = self.add(matcher);
                 let null = self.add(Matcher::Null);
                 Matcher::ByType(
                     [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
@@ -191,26 +191,19 @@ impl<'a> Compiler<'a> {
 
     fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Matcher {
         let only = |known: &[&str]| !constrains(keywords, known);
-        let count = |keyword: &str, otherwise: usize| match keywords.get(keyword) {
-            Some(count) => count.as_u64().and_then(|count| usize::try_from(count).ok()),
-            None => Some(otherwise),
-        };
-        // A bound at the end of the range is left to the full check.
-        let bound = |keyword: &str, otherwise: i64| match keywords.get(keyword) {
-            Some(bound) => bound.as_i64().filter(|bound| *bound != otherwise),
-            None => Some(otherwise),
-        };
+        let count = |keyword: &str, otherwise: usize| count_or(keywords.get(keyword), otherwise);
+        let bound = |keyword: &str, otherwise: i64| bound_or(keywords.get(keyword), otherwise);
         let matcher = match kind {
             "null" if only(&["type"]) => Some(Matcher::Null),
             "boolean" if only(&["type"]) => Some(Matcher::Boolean),
             "integer" if only(&["type", "minimum", "maximum"]) => {
                 let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
-                // A tool with a foreign schema may round an integer of more bits.
+                // A tool with a foreign schema may round wider integers.
                 let is_wide = self.origin == Origin::RustType && range == Some((i64::MIN, i64::MAX));
                 range.map(|(least, most)| Matcher::Integer { least, most, is_wide })
             }
             "number" if only(&["type"]) => {
-                // A tool with a foreign schema may round an integer that is longer.
+                // A tool with a foreign schema may round longer numbers.
                 let longest = if self.origin == Origin::Foreign { DIGITS } else { usize::MAX };
                 Some(Matcher::Number { longest })
             }
@@ -219,9 +212,11 @@ impl<'a> Compiler<'a> {
                 length.map(|(least, most)| Matcher::Text { least, most })
             }
             "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
-                let listed = keywords.get("enum").and_then(Value::as_array);
-                let listed = listed.map(Vec::as_slice).or(keywords.get("const").map(std::slice::from_ref));
-                let words = listed.unwrap_or_default().iter().map(|word| word.as_str().map(Box::from));
+                let listed = match keywords.get("enum").and_then(Value::as_array) {
+                    Some(values) => values.as_slice(),
+                    None => keywords.get("const").map(std::slice::from_ref).unwrap_or_default(),
+                };
+                let words = listed.iter().map(|word| word.as_str().map(Box::from));
                 words.collect::<Option<Box<[_]>>>().map(Matcher::Words)
             }
             "array" if only(&["type", "items", "minItems", "maxItems"]) => {
@@ -269,28 +264,49 @@ impl<'a> Compiler<'a> {
         let listed = names(keywords.get("required")).count();
         let is_complete = listed == usize::try_from(required.count_ones()).unwrap_or_default();
         let is_small = fields.len() <= MOST_FIELDS;
-        (is_small && is_complete)
-            .then(|| Matcher::Object(Box::new(Object { fields: fields.into(), required })))
+        if !is_small || !is_complete {
+            return None;
+        }
+        Some(Matcher::Object(Box::new(Object { fields: fields.into(), required })))
     }
 }
 
-/// Returns the branches of a schema that is nothing but a union.
+/// Returns the branches of a schema that is only a union.
 fn union_of_types(keywords: &Map<String, Value>) -> Option<&Vec<Value>> {
     let keyword = ["anyOf", "oneOf"].into_iter().find(|keyword| keywords.contains_key(*keyword))?;
     keywords.get(keyword)?.as_array().filter(|_| !constrains(keywords, &[keyword]))
 }
 
-/// Returns whether a schema has a keyword that constrains values, apart from the `known` ones.
+fn count_or(value: Option<&Value>, otherwise: usize) -> Option<usize> {
+    match value {
+        Some(count) => usize::try_from(count.as_u64()?).ok(),
+        None => Some(otherwise),
+    }
+}
+
+/// Returns the bound in `value`, unless the full check must handle it at the end of the range.
+fn bound_or(value: Option<&Value>, otherwise: i64) -> Option<i64> {
+    match value {
+        Some(bound) => bound.as_i64().filter(|bound| *bound != otherwise),
+        None => Some(otherwise),
+    }
+}
+
+/// Returns whether a keyword other than `known` constrains values.
 pub(crate) fn constrains(keywords: &Map<String, Value>, known: &[&str]) -> bool {
-    let is_remark =
-        |keyword: &str| Keyword::is_annotation(keyword) || matches!(keyword, "$defs" | "definitions");
-    keywords.keys().any(|keyword| !known.contains(&keyword.as_str()) && !is_remark(keyword))
+    for keyword in keywords.keys().map(String::as_str) {
+        let is_remark = matches!(keyword, "$defs" | "definitions") || Keyword::is_annotation(keyword);
+        if !is_remark && !known.contains(&keyword) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The bit of the JSON type `null`.
 pub(crate) const NULL: u8 = 1;
 
-/// Returns a bit for the JSON type called `kind`. Integers and numbers share one.
+/// Returns the bit of a JSON type, one for both integers and numbers.
 fn type_bits(kind: &str) -> Option<u8> {
     let position = ["null", "boolean", "string", "array", "object"].iter().position(|name| *name == kind);
     match kind {

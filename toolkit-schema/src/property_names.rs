@@ -1,4 +1,4 @@
-//! Other names for properties: in a schema, and in the values that it describes.
+//! Other names for properties, in schemas and values.
 
 use crate::json::{Json, Kind, budget};
 use crate::keyword::{Role, each_subschema, subschemas};
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ptr;
 
-/// Returns the new name of a property, or `None` if the name stays.
+/// Returns a property's new name, or `None` if it stays.
 type NewName<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Renames the properties of `schema` and of all schemas inside it, also where rules and references name them.
+/// Renames properties in `schema`, also where rules and references name them.
 pub fn rename_properties(schema: &mut Value, new_name: &NewName<'_>) {
     each_subschema(schema, &mut |keywords| {
         for (keyword, value) in keywords {
@@ -42,21 +42,25 @@ fn rename_listed(names: &mut Value, new_name: &NewName<'_>) {
     }
 }
 
-/// Renames the properties that a reference such as `#/properties/a/items` passes.
+/// Renames properties in a reference such as `#/properties/a/items`.
 fn rename_in_pointer(pointer: &str, new_name: &NewName<'_>) -> String {
     let mut is_name = false;
-    let tokens = pointer.split('/').map(|token| {
+    let mut tokens: Vec<Cow<'_, str>> = Vec::new();
+    for token in pointer.split('/') {
         let new = if is_name { new_name(&token.replace("~1", "/").replace("~0", "~")) } else { None };
         is_name = !is_name && matches!(token, "properties" | "dependentSchemas");
-        new.map_or(Cow::Borrowed(token), |new| escape(&new).into_owned().into())
-    });
-    tokens.collect::<Vec<_>>().join("/")
+        tokens.push(match new {
+            Some(new) => escape(&new).into_owned().into(),
+            None => Cow::Borrowed(token),
+        });
+    }
+    tokens.join("/")
 }
 
-/// Renames the members of the objects in a JSON text that are properties in `schema`, by their old or by their new name.
-/// Returns `None` if nothing changes.
+/// Renames the properties of `schema` in a JSON text, given by old or new name. Returns `None` if nothing
+/// changes.
 ///
-/// Members of a map keep their names, even if a property elsewhere has the same name.
+/// Members of a map keep their names.
 #[must_use]
 pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Option<String> {
     let mut value = Json::parse(text).ok()?;
@@ -66,10 +70,14 @@ pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Opt
     renaming.is_changed.then(|| value.compact())
 }
 
+fn has_property(schema: &Value, name: &str) -> bool {
+    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
+}
+
 struct MemberRenaming<'a> {
     root: &'a Value,
     new_name: &'a NewName<'a>,
-    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    /// The number of schemas that may still be applied, after which the rest stays unchanged.
     left: usize,
     is_changed: bool,
 }
@@ -88,17 +96,15 @@ impl<'a> MemberRenaming<'a> {
             }
             Kind::Object(members) => {
                 let schemas = self.all_parts(schemas);
-                let declares = |name: &str| {
-                    schemas
-                        .iter()
-                        .any(|schema| schema.get("properties").is_some_and(|it| it.get(name).is_some()))
-                };
+                let declares = |name: &str| schemas.iter().any(|schema| has_property(schema, name));
                 for (name, member) in members {
                     let new = (self.new_name)(name).filter(|new| declares(name) || declares(new));
                     let declared = new.as_deref().filter(|new| declares(new)).unwrap_or(name);
-                    let of_member = schemas.iter().map(|schema| member_schemas(schema, declared));
-                    let of_member =
-                        of_member.flat_map(|(named, other)| named.into_iter().chain(other)).collect();
+                    let mut of_member = Vec::new();
+                    for schema in &schemas {
+                        let (named, other) = member_schemas(schema, declared);
+                        of_member.extend(named.into_iter().chain(other));
+                    }
                     self.apply(of_member, member);
                     if let Some(new) = new {
                         *name = Cow::Owned(new);
@@ -110,8 +116,7 @@ impl<'a> MemberRenaming<'a> {
         }
     }
 
-    /// Returns `schemas` together with the targets of their references, and with all schemas inside them that apply to the
-    /// same value.
+    /// Returns `schemas` with all referenced and inner schemas for the same value.
     fn all_parts(&mut self, mut schemas: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut parts: Vec<&Value> = Vec::new();
         while let Some(schema) = schemas.pop() {

@@ -1,8 +1,8 @@
-//! One pass over a JSON text: the only scanner of this crate. A type decodes from it, a [`Json`](crate::json::Json) is made
-//! by it, and with a plan it checks each value where it stands.
+//! One pass over a JSON text: the crate's only scanner. Types and [`Json`](crate::json::Json) are read from
+//! it, and a plan checks each value where it stands.
 //!
-//! A reader refuses what the plan does not accept with an error without a message: the text is then read in full. It keeps
-//! that it has refused, because a type may go on after an error.
+//! What the plan refuses gets an error without a message, and is read again in full. The refusal is kept,
+//! because a type may go on after an error.
 
 mod containers;
 mod decode;
@@ -16,6 +16,7 @@ mod tree;
 
 pub use containers::Arguments;
 pub use error::ReadError;
+pub use raw_text::RAW_VALUE;
 
 use containers::{Items, Members};
 use tokens::Number;
@@ -27,18 +28,18 @@ use serde::de::DeserializeOwned;
 /// The number of digits that every 64-bit integer can have.
 pub(crate) const DIGITS: usize = 18;
 
-/// The matcher of all values of a text without a plan.
+/// The matcher of an unchecked text.
 static FREE: Matcher = Matcher::Free;
 
-/// A position in a JSON text, and what the plan expects there.
+/// A position in a JSON text, and what is expected there.
 #[derive(Debug)]
 pub struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// The number of lists and objects that may still be opened inside of each other.
+    /// The number of lists and objects that may still be opened inside each other.
     levels: usize,
     matchers: &'t [Matcher],
-    /// The matcher of the value that is read next.
+    /// The matcher of the next value.
     expected: &'t Matcher,
     is_refused: bool,
 }
@@ -50,38 +51,38 @@ impl<'t> Reader<'t> {
         Self { text, at: 0, levels: MAX_DEPTH, matchers: &[], expected: &FREE, is_refused: false }
     }
 
-    /// Reads a JSON value that must certainly conform to the schema of the plan.
+    /// Reads JSON that must certainly conform to the plan.
     #[must_use]
     pub(crate) fn checked(text: &'t str, plan: &'t Plan) -> Self {
         let expected = plan.matchers.first().unwrap_or(&Matcher::Unknown);
         Self { text, at: 0, levels: MAX_DEPTH, matchers: &plan.matchers, expected, is_refused: false }
     }
 
-    /// Decodes the whole text.
+    /// Decodes the text.
     ///
     /// # Errors
-    /// The plan does not accept the value, or the type refuses it. The position of the reader is that of the fault.
+    /// The plan or the type refuses the value. The position is that of the fault.
     pub fn decode<T: DeserializeOwned>(&mut self) -> Result<T, ReadError> {
         let value = T::deserialize(&mut *self)?;
         self.end()?;
         Ok(value)
     }
 
-    /// The offset of the next byte that is read. After an error, the offset of the fault.
+    /// Returns the offset of the next byte, or of the fault after an error.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Ends the text, of which the value has been read.
+    /// Ends the text after its value.
     ///
     /// # Errors
-    /// There are characters other than white space, or a part was refused, and its type went on with another value.
+    /// Characters other than white space follow, or the type went on after a refusal.
     pub fn end(&mut self) -> Result<(), ReadError> {
         if self.skip_white_space().is_none() && !self.is_refused { Ok(()) } else { Err(ReadError::REFUSED) }
     }
 
-    /// Returns the error for a text that is no JSON, or that the plan does not accept.
+    /// Returns the error for a text that is no JSON or not accepted by the plan.
     #[cold]
     fn refuse(&mut self) -> ReadError {
         self.is_refused = true;
@@ -120,7 +121,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the first byte of the next value, and the matcher for it.
+    /// Returns the first byte of the next value and its matcher.
     #[inline]
     fn begin(&mut self) -> Result<(u8, &'t Matcher), ReadError> {
         let first = self.peek()?;
@@ -133,14 +134,14 @@ impl<'t> Reader<'t> {
         Ok((first, matcher))
     }
 
-    /// Expects next what the matcher at `at` accepts.
+    /// Expects a value for the matcher at `at`.
     #[inline]
     fn expect(&mut self, at: usize) {
         self.expected = self.matchers.get(at).unwrap_or(&Matcher::Unknown);
     }
 }
 
-/// Returns the bit for the JSON type of a value that begins with `first`.
+/// Returns the bit for the JSON type that begins with `first`.
 fn bit_of(first: u8) -> u8 {
     match first {
         b'n' => NULL,

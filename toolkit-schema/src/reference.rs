@@ -1,19 +1,20 @@
-//! References to schemas within a document, and JSON pointers.
+//! References within a document, and JSON pointers.
 
 mod loops;
 
 use crate::depth::MAX_DEPTH;
 use crate::dialect::SchemaLoss;
 use crate::keyword::each_subschema;
-use serde_json::{Value, json};
+use crate::keywords::Keywords;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 pub use loops::LoopExits;
 
-/// A schema, together with the document that contains the targets of its references.
+/// A schema with the document that its references point into.
 ///
-/// A `&Value` converts into a `SchemaRef` whose document is the schema itself. Use [`new`](Self::new) for a schema
-/// inside a larger document.
+/// A `&Value` converts into a `SchemaRef` with itself as the document. Use [`new`](Self::new) for a schema
+/// inside a document.
 ///
 /// ```
 /// use toolkit_schema::{SchemaRef, describe};
@@ -32,7 +33,7 @@ pub struct SchemaRef<'a> {
 }
 
 impl<'a> SchemaRef<'a> {
-    /// Creates a `SchemaRef` to `schema`. References in `schema` are resolved in `document`.
+    /// Creates a reference to `schema`, inside `document`.
     #[must_use]
     pub const fn new(document: &'a Value, schema: &'a Value) -> Self {
         Self { root: document, schema }
@@ -45,19 +46,19 @@ impl<'a> From<&'a Value> for SchemaRef<'a> {
     }
 }
 
-/// Returns the target of a reference such as `#/$defs/Size`, in the document `root`.
+/// Returns the target of a reference such as `#/$defs/Size`.
 pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// Returns the schema that the `$ref` of a schema names. It may have a reference of its own, beside other keywords.
+/// Returns the target of a schema's `$ref`, which may have a reference of its own.
 pub(crate) fn referenced<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
     target(root, schema.get("$ref")?.as_str()?)
 }
 
-/// Follows `$ref` from `schema` until a schema has no `$ref`, and returns the last schema.
+/// Follows `$ref` from `schema` to the first schema without.
 ///
-/// Returns `None` if a reference has no target, or if the chain of references is too long.
+/// Returns `None` without a target, or if the chain is too long.
 pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..MAX_DEPTH {
         match schema.get("$ref").and_then(Value::as_str) {
@@ -68,41 +69,40 @@ pub(crate) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a 
     None
 }
 
-/// Writes the references of a schema for a provider that refuses other keywords beside `$ref`, and loops of references that
-/// lead through none of the parts in `exits`. Returns the losses.
+/// Adapts references to a provider that refuses keywords beside `$ref`, and loops through none of the parts
+/// in `exits`. Returns the losses.
 ///
-/// The properties on such a loop are no longer required. A loop without a property is cut off where it closes. Both accept
-/// more values than before.
+/// Properties on such a loop are not required, and a loop without a property is cut off where it closes. Both
+/// accept more values.
 pub fn fit_references(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
     let losses = loops::open_loops(schema, exits);
     isolate_references(schema);
     losses
 }
 
-/// Leaves each `$ref` of a schema alone in its object.
+/// Leaves each `$ref` alone in its object.
 ///
-/// A reference beside other keywords moves into a union of its own: `{"$ref": "#/$defs/A", "title": "T"}` becomes
-/// `{"title": "T", "anyOf": [{"$ref": "#/$defs/A"}]}`. Nothing else moves, so references into the schema keep their
-/// targets, and both forms allow the same values.
+/// Beside other keywords, it moves into a union: `{"$ref": "#/$defs/A", "title": "T"}` becomes `{"title":
+/// "T", "anyOf": [{"$ref": "#/$defs/A"}]}`. Nothing else moves, so other references keep their targets.
 fn isolate_references(schema: &mut Value) {
     each_subschema(schema, &mut |keywords| {
         if keywords.len() < 2 {
             return;
         }
         let Some(reference) = keywords.shift_remove("$ref") else { return };
-        let alone = json!({"$ref": reference});
+        let alone = Value::from(Map::only("$ref", reference));
         if let Some(union) = ["anyOf", "oneOf"].into_iter().find(|union| !keywords.contains_key(*union)) {
-            keywords.insert(union.to_owned(), json!([alone]));
+            keywords.set(union, vec![alone].into());
             return;
         }
         match keywords.get_mut("allOf") {
             Some(Value::Array(parts)) => parts.push(alone),
-            _ => drop(keywords.insert("allOf".to_owned(), json!([alone]))),
+            _ => keywords.set("allOf", vec![alone].into()),
         }
     });
 }
 
-/// Escapes a name for use as a token of a JSON pointer.
+/// Escapes a name as a token of a JSON pointer.
 pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1").into() } else { name.into() }
 }

@@ -1,23 +1,22 @@
-//! Own names: each alias in a value is replaced by the name of its property or variant.
+//! Own names: each alias becomes the name of its property or variant.
 
 use crate::check::Checks;
 use crate::depth::MAX_NESTED;
 use crate::discriminator::{Discriminator, discriminator, only_member, tag};
+use crate::index::address;
 use crate::json::{Json, Kind, budget};
 use crate::marks::Note;
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::resolve;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::ptr;
 
-/// Returns the text of a JSON value with own names in place of the declared aliases, at every depth; `None` if the schema
-/// declares no aliases.
+/// Returns JSON with own names for aliases at every depth, or `None` if the schema declares none.
 ///
-/// Below a union, the aliases of the first branch apply whose structure the renamed value has.
+/// Below a union, the first branch applies whose structure the renamed value has.
 pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'_>) -> Option<String> {
     let has_aliases =
-        checks.placed.values().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
+        checks.placed.values().iter().any(|note| !note.aliases.is_empty() || !note.variants.is_empty());
     if !has_aliases {
         return None;
     }
@@ -29,9 +28,8 @@ pub(crate) fn renamed<'a>(checks: &Checks<'a>, schema: &'a Value, value: &Json<'
 
 struct Renaming<'a, 'c> {
     checks: &'c Checks<'a>,
-    /// The number of schemas that may still be applied. When none are left, the rest of the value stays unchanged.
+    /// The number of schemas that may still be applied, after which the rest stays unchanged.
     left: usize,
-    /// The number of schemas that enclose the current schema.
     depth: usize,
 }
 
@@ -58,9 +56,9 @@ impl<'a> Renaming<'a, '_> {
         match &mut value.kind {
             Kind::String(text) => {
                 let variants = self.note(own).map_or(&[][..], |note| &note.variants);
-                let variant = variants.iter().find(|(alias, _)| alias == text);
-                let constant = || own.get("const").and_then(Value::as_str);
-                if let Some(name) = variant.and_then(|(_, name)| name.as_deref().or_else(constant)) {
+                if let Some((_, name)) = variants.iter().find(|(alias, _)| alias == text)
+                    && let Some(name) = name.as_deref().or(own.get("const").and_then(Value::as_str))
+                {
                     *text = Cow::Owned(name.to_owned());
                 }
             }
@@ -85,15 +83,17 @@ impl<'a> Renaming<'a, '_> {
     }
 
     fn note(&self, schema: &Value) -> Option<&'a Note> {
-        self.checks.placed.get(&ptr::from_ref(schema)).copied()
+        self.checks.placed.get(address(schema)).copied()
     }
 
     fn rename_members(&self, schema: &Value, members: &mut [(Cow<'_, str>, Json<'_>)]) {
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         for (own, property) in properties {
             let Some(note) = self.note(property) else { continue };
-            for (name, _) in members.iter_mut().filter(|(name, _)| note.aliases.iter().any(|it| it == name)) {
-                *name = Cow::Owned(own.clone());
+            for (name, _) in members.iter_mut() {
+                if note.aliases.iter().any(|alias| alias == name) {
+                    *name = Cow::Owned(own.clone());
+                }
             }
         }
     }
@@ -103,11 +103,13 @@ impl<'a> Renaming<'a, '_> {
         for branch in branches {
             let mut renamed = value.clone();
             self.apply(branch, &mut renamed);
-            // The parts of the copy have new names, so their original text is no longer theirs.
+            // The original text of renamed parts is out of date.
             let text = renamed.compact();
             let mut left = self.left;
-            let fits = |value: &Json<'_>| self.checks.has_structure(branch, value, &mut left);
-            let fits = Json::parse(&text).as_ref().is_ok_and(fits);
+            let fits = match Json::parse(&text) {
+                Ok(parsed) => self.checks.has_structure(branch, &parsed, &mut left),
+                Err(_) => false,
+            };
             self.left = left;
             if fits {
                 *value = renamed;
@@ -116,21 +118,27 @@ impl<'a> Renaming<'a, '_> {
         }
     }
 
-    /// Replaces the alias of a variant in the tag or in the only member of an object.
+    fn branch_of_alias<'b>(&self, branches: &'b [Value], given: &str) -> Option<&'b Value> {
+        for branch in branches {
+            for schema in [Some(branch), resolve(self.checks.root, branch)].into_iter().flatten() {
+                let Some(note) = self.note(schema) else { continue };
+                if note.variants.iter().any(|(alias, _)| alias == given) {
+                    return Some(branch);
+                }
+            }
+        }
+        None
+    }
+
+    /// Replaces a variant's alias in the tag or the only member.
     fn rename_variant(&self, branches: &[Value], value: &mut Json<'_>) {
         let root = self.checks.root;
-        let of_alias = |given: &str| {
-            branches.iter().find(|branch| {
-                let notes = [Some(*branch), resolve(root, branch)].into_iter().flatten();
-                let mut notes = notes.filter_map(|schema| self.note(schema));
-                notes.any(|note| note.variants.iter().any(|(alias, _)| alias == given))
-            })
-        };
         let Kind::Object(members) = &mut value.kind else { return };
         match discriminator(root, branches) {
             Some(Discriminator::Members(names)) => {
                 for (given, _) in members.iter_mut().filter(|(given, _)| !names.contains(&&**given)) {
-                    if let Some(name) = of_alias(given).and_then(|branch| only_member(root, branch)) {
+                    let branch = self.branch_of_alias(branches, given);
+                    if let Some(name) = branch.and_then(|branch| only_member(root, branch)) {
                         *given = Cow::Owned(name.to_owned());
                     }
                 }
@@ -138,7 +146,8 @@ impl<'a> Renaming<'a, '_> {
             Some(Discriminator::Tag(tag_name, _)) => {
                 for (_, given) in members.iter_mut().filter(|(name, _)| name == tag_name) {
                     let Kind::String(text) = &mut given.kind else { continue };
-                    if let Some((_, name)) = of_alias(text).and_then(|branch| tag(root, branch)) {
+                    let branch = self.branch_of_alias(branches, text);
+                    if let Some((_, name)) = branch.and_then(|branch| tag(root, branch)) {
                         *text = Cow::Owned(name.as_str().unwrap_or_default().to_owned());
                     }
                 }

@@ -1,27 +1,27 @@
-//! Simplification of generated schemas, for models and providers.
+//! Simplification of generated schemas.
 
 use crate::default::check_null_default;
 use crate::flatten::open_optional_enums;
 use crate::format;
 use crate::keyword::{boolean_to_object, booleans_inside_to_objects, each_subschema};
+use crate::keywords::Keywords;
 use crate::marks::{AUTHORED, NAMES, mark_number, range_of, strip_marks};
 use crate::types::{names, types};
 use schemars::Schema;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Simplifies a generated schema, to make it easy to understand for models and providers.
+/// Simplifies a generated schema for models and providers.
 ///
-/// - A boolean schema becomes an object, except in `additionalProperties` and `unevaluatedProperties`, because some
-///   providers and clients refuse it.
-/// - A numeric `format` such as `uint32` or `double` is removed, because no validator knows it. Bounds replace it for
-///   integers of less than 64 bits.
-/// - A `format` of texts that JSON Schema does not have, such as `partial-time`, moves into the description, because strict
-///   clients refuse it.
-/// - A choice between documented constants becomes one `enum`. The documentation of each value moves into the
-///   description.
-/// - An optional property no longer allows `null` if `null` has the same meaning as leaving the property out.
+/// - Boolean schemas become objects, except in `additionalProperties` and `unevaluatedProperties`, because
+///   some providers and clients refuse them.
+/// - Numeric formats such as `uint32` are removed, because no validator knows them. Bounds replace those of
+///   integers below 64 bits.
+/// - Formats of texts that JSON Schema lacks, such as `partial-time`, move into the description, because
+///   strict clients refuse them.
+/// - A choice between documented constants becomes one `enum`, with their documentation in the description.
+/// - An optional property refuses `null` if this means the same as leaving the property out.
 ///
-/// Nothing inside `default`, `examples`, `enum` and `const` is changed.
+/// Nothing inside `default`, `examples`, `enum` and `const` changes.
 ///
 /// ```
 /// let mut schema = serde_json::json!({"type": "integer", "format": "uint8"});
@@ -32,18 +32,18 @@ pub fn tidy(schema: &mut Value) {
     tidy_with(schema, &|_| {}, &unwrap_optional_properties);
 }
 
-/// Simplifies the schema of a tool's arguments. What only formats tell is noted in internal keywords, because the
-/// simplification removes formats. Defaults of `null` are checked first, because the simplification removes `null` from
-/// optional properties.
+/// Simplifies the schema of a tool's arguments. Internal keywords keep what the removed formats tell.
+/// Defaults of `null` are checked first, because optional properties lose `null`.
 pub fn tidy_arguments(schema: &mut Value) {
-    let before = |keywords: &mut Map<String, Value>| {
-        check_null_default(keywords);
-        mark_number(keywords);
-    };
-    tidy_with(schema, &before, &unwrap_optional_properties);
+    tidy_with(schema, &mark_defaults_and_numbers, &unwrap_optional_properties);
 }
 
-/// Simplifies a tool's output schema. Optional properties still allow `null`, because a result may contain it.
+fn mark_defaults_and_numbers(keywords: &mut Map<String, Value>) {
+    check_null_default(keywords);
+    mark_number(keywords);
+}
+
+/// Simplifies a tool's output schema. Optional properties allow `null`, which a result may contain.
 pub(crate) fn tidy_output(schema: &mut Value) {
     tidy_with(schema, &|_| {}, &strip_marks);
 }
@@ -81,22 +81,23 @@ fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
 fn other_format_to_words(schema: &mut Map<String, Value>) {
     let Some(words) = schema.get("format").and_then(Value::as_str).and_then(format::words) else { return };
     schema.shift_remove("format");
-    let description = schema.get("description").and_then(Value::as_str);
-    let description = description.map_or_else(|| words.to_owned(), |own| format!("{own}\n{words}"));
-    schema.insert("description".to_owned(), description.into());
+    let description = match schema.get("description").and_then(Value::as_str) {
+        Some(own) => format!("{own}\n{words}"),
+        None => words.to_owned(),
+    };
+    schema.set("description", description.into());
 }
 
 /// Turns the schema of an enum with documented variants into a plain `enum`.
 ///
-/// If the enum is the key type of a map, the map's schema can then list the variants as property names.
+/// The schema of a map with this key type can then list the variants as property names.
 pub fn constants_to_enum(schema: &mut Schema) {
     if let Some(keywords) = schema.as_object_mut() {
         merge_constants(keywords);
     }
 }
 
-/// Removes the description of a schema. `schemars` describes a type without documentation by the type of a
-/// flattened field.
+/// Removes a description. `schemars` gives a type without documentation that of a flattened field.
 pub fn remove_description(schema: &mut Schema) {
     schema.remove("description");
 }
@@ -114,19 +115,19 @@ fn merge_constants(schema: &mut Map<String, Value>) {
         return;
     }
     schema.shift_remove(keyword);
-    schema.insert("type".to_owned(), kind);
-    schema.insert("enum".to_owned(), values.into());
+    schema.set("type", kind);
+    schema.set("enum", values.into());
     if !aliases.is_empty() {
-        schema.insert(NAMES.to_owned(), aliases.into());
+        schema.set(NAMES, aliases.into());
     }
     if is_authored {
-        schema.insert(AUTHORED.to_owned(), true.into());
+        schema.set(AUTHORED, true.into());
     }
     if !notes.is_empty() {
         let own = schema.get("description").and_then(Value::as_str);
         let lines: Vec<&str> = own.into_iter().chain(notes.iter().map(String::as_str)).collect();
         let description = lines.join("\n");
-        schema.insert("description".to_owned(), description.into());
+        schema.set("description", description.into());
     }
 }
 
@@ -136,34 +137,32 @@ struct Constants {
     values: Vec<Value>,
     /// The descriptions of values.
     notes: Vec<String>,
-    /// The values by their aliases.
     aliases: Map<String, Value>,
-    /// Whether the author of a parameter has added the values.
     is_authored: bool,
 }
 
-/// Returns the branches of a union of constants in one list.
-///
-/// Returns `None` if a branch is not a constant, or if the constants have different types.
+/// Returns the branches of a union in one list, or `None` unless all are constants of one type.
 fn constants(branches: &[Value]) -> Option<Constants> {
     let kind = branches.first()?.get("type")?;
     let mut values = Vec::new();
     let mut notes = Vec::new();
     let mut aliases = Map::new();
     for branch in branches {
-        let known = |keyword: &String| {
-            matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES)
-        };
-        if branch.get("type") != Some(kind) || !branch.as_object()?.keys().all(known) {
+        if branch.get("type") != Some(kind) {
             return None;
+        }
+        for keyword in branch.as_object()?.keys() {
+            if !matches!(keyword.as_str(), "type" | "const" | "enum" | "description" | AUTHORED | NAMES) {
+                return None;
+            }
         }
         match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
             (Some(value), None) => {
                 values.push(value.clone());
                 aliases.extend(names(branch.get(NAMES)).map(|alias| (alias.to_owned(), value.clone())));
                 if let Some(note) = branch.get("description").and_then(Value::as_str) {
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    notes.push(format!("- `{value}`: {}", note.replace('\n', " ")));
+                    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    notes.push(format!("- `{shown}`: {}", note.replace('\n', " ")));
                 }
             }
             (None, Some(listed)) => values.extend(listed.iter().cloned()),
@@ -174,27 +173,28 @@ fn constants(branches: &[Value]) -> Option<Constants> {
     Some(Constants { kind: kind.clone(), values, notes, aliases, is_authored })
 }
 
-/// Removes `null` from optional properties, because the model can leave out such a property instead.
+/// Removes `null` from optional properties, which the model can leave out instead.
 ///
-/// A property with a default other than `null` keeps `null`, because leaving it out would select the default.
+/// A property keeps `null` if another default would apply when it is left out.
 fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
     let required: Vec<String> = names(schema.get("required")).map(str::to_owned).collect();
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for (_, property) in
-        properties.iter_mut().filter(|(name, _)| !required.iter().any(|other| other == *name))
-    {
+    for (name, property) in properties {
         let Some(property) = property.as_object_mut() else { continue };
+        if required.contains(name) {
+            continue;
+        }
         if property.get("default").is_none_or(Value::is_null) && remove_null(property) {
             property.shift_remove("default");
         }
     }
 }
 
-/// Removes `null` from the types or branches of a schema. Returns whether `null` was removed.
+/// Removes `null` from types or branches, and returns whether it was there.
 ///
-/// A schema that accepts nothing else stays as it is: an empty list of types, values or branches is no schema.
+/// A schema that accepts only `null` stays, because empty lists are invalid.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
-    let null = json!("null");
+    let null = Value::from("null");
     if let Some(Value::Array(names)) = schema.get("type") {
         let others: Vec<Value> = names.iter().filter(|name| **name != null).cloned().collect();
         let is_listed_null = schema
@@ -205,7 +205,7 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
             return false;
         }
         let names = if let [only] = others.as_slice() { only.clone() } else { others.into() };
-        schema.insert("type".to_owned(), names);
+        schema.set("type", names);
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
@@ -235,8 +235,8 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
     changed
 }
 
-/// Returns `description` followed by the notes of another description, `other`. A note is a line about one allowed value, such as
-/// ``- `celsius`: Degrees Celsius.``, or the words for a format.
+/// Returns `description` followed by the notes of `other`. A note is a line about one allowed value, such as
+/// ``- `celsius`: Degrees Celsius.``, or about a format.
 #[must_use]
 pub fn with_notes(description: &str, other: &str) -> String {
     let notes = other.lines().filter(|line| line.starts_with("- `") || format::is_words(line));
@@ -246,6 +246,7 @@ pub fn with_notes(description: &str, other: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[track_caller]
     fn check(mut before: Value, after: &Value) {

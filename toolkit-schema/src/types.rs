@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the type names in the value of `type`. The value may be a single name or a list.
+/// Returns the names in `type`, which may be one or a list.
 pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clone {
     let list = match keyword {
         Some(Value::Array(list)) => list.as_slice(),
@@ -12,13 +12,12 @@ pub(crate) fn types(keyword: Option<&Value>) -> impl Iterator<Item = &str> + Clo
     list.iter().filter_map(Value::as_str)
 }
 
-/// Returns the names in the value of a keyword such as `required`. Returns no names if the value is not a
-/// list.
+/// Returns the names in a list such as `required`.
 pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     types(keyword.filter(|names| names.is_array()))
 }
 
-/// Returns the name of a value's JSON type. A number without a fraction, such as `5.0`, is an `integer`.
+/// Returns a value's JSON type; `5.0` is an `integer`.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -33,7 +32,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns whether every value of the type `other` is also of the type `name`, as `number` includes `integer`.
+/// Returns whether the type `name` includes `other`, as `number` includes `integer`.
 pub(crate) fn includes(name: &str, other: &str) -> bool {
     name == other || (name == "number" && other == "integer")
 }

@@ -1,7 +1,6 @@
 //! Validation by the `jsonschema` crate, for schemas supplied at run time.
 //!
-//! Only the crate's validator decides whether a value is valid. The messages come from
-//! [`violations`](crate::violations).
+//! Only its validator decides whether a value is valid. [`violations`](crate::violations) makes the messages.
 
 use crate::check::{Checks, TOO_COMPLEX};
 use crate::depth::{MAX_DEPTH, MAX_NESTED, nests_deeper};
@@ -16,14 +15,14 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ptr;
 
-/// Formats that the validator would check and the contract does not.
+/// Formats that only the validator would check.
 const UNCHECKED_FORMATS: [&str; 7] =
     ["idn-email", "idn-hostname", "iri", "iri-reference", "regex", "relative-json-pointer", "uri-template"];
 
-/// The number of references that the validator follows from schema to schema while it compiles.
+/// The references that the validator follows from schema to schema while compiling.
 const NESTED_REFERENCES: usize = 8;
 
-/// The maximum length, in characters, of a message from the schema compiler.
+/// The maximum length in characters of a compiler's message.
 const LONGEST: usize = 500;
 
 /// A schema, checked and compiled for validation.
@@ -41,7 +40,7 @@ const LONGEST: usize = 500;
 pub struct CompiledSchema {
     schema: Value,
     validator: Validator,
-    /// The maximum nesting depth of a value. The validator applies all schemas of a chain at each level of the value.
+    /// The maximum depth of a value, at each level of which the validator applies a whole chain of schemas.
     deepest: usize,
 }
 
@@ -82,20 +81,17 @@ impl fmt::Display for SchemaError {
 impl std::error::Error for SchemaError {}
 
 impl CompiledSchema {
-    /// Checks and compiles a schema.
-    ///
-    /// The schema is checked against the meta-schema named by `$schema`, by default draft 2020-12. No
-    /// document is ever fetched. Formats such as `date` and `email` are checked as in the arguments of all tools.
+    /// Checks the schema against the meta-schema named by `$schema`, by default draft 2020-12, and compiles
+    /// it. Documents are never fetched. Formats such as `date` are checked as in all arguments.
     ///
     /// # Errors
-    /// Returns all mistakes in the schema. A schema nested too deep is refused, because the validator could
-    /// exhaust the stack.
+    /// Returns all mistakes. A schema so deep that the validator could exhaust the stack is refused.
     pub fn new(schema: &Value) -> Result<Self, Vec<SchemaError>> {
         let refused = too_deep(schema).or_else(|| nests_too_many(schema));
         if let Some(message) = refused {
             return Err(vec![SchemaError { path: "#".to_owned(), message }]);
         }
-        // With checks of its own, the validator could choose another branch of a `oneOf` than the contract.
+        // With its own checks, the validator could choose another branch of a `oneOf` than the contract.
         let mut options = jsonschema::options().offline().should_validate_formats(true);
         for (name, check) in format::checks() {
             options = options.with_format(name, check);
@@ -108,14 +104,14 @@ impl CompiledSchema {
         Ok(Self { schema: schema.clone(), validator, deepest })
     }
 
-    /// Returns whether the value is valid. A value nested deeper than 127 levels is not, nor is one that would need more
-    /// than 381 schemas inside one another: the validator could exhaust the stack.
+    /// Returns `false` for a value deeper than 127 levels, or one that needs over 381 nested schemas, because
+    /// the validator could exhaust the stack.
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
         !nests_deeper(value, self.deepest) && self.validator.is_valid(value)
     }
 
-    /// Returns up to 64 violations of the schema by `value`. The list is empty if `value` is valid.
+    /// Returns up to 64 violations by `value`, none if it is valid.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         if nests_deeper(value, self.deepest) {
@@ -133,28 +129,28 @@ impl CompiledSchema {
     }
 }
 
-/// Returns the message for a schema that would take too much of the stack to compile: the validator goes from reference to
-/// reference, and compiles the schemas inside one another, each target once.
+/// Returns the message for a schema that takes too much stack to compile: the validator recurs through
+/// references, and compiles each target once.
 fn nests_too_many(schema: &Value) -> Option<String> {
     let nesting = || Nesting { root: schema, known: HashMap::new() };
     let is_deep = nesting().levels(schema, 0, NESTED_REFERENCES) > MAX_DEPTH;
-    (is_deep && nesting().of_all_targets() > MAX_DEPTH).then(|| {
-        format!(
-            "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
-        )
-    })
+    if !is_deep || nesting().of_all_targets() <= MAX_DEPTH {
+        return None;
+    }
+    Some(format!(
+        "the schema has more than {MAX_DEPTH} schemas inside one another, references followed; use fewer"
+    ))
 }
 
-/// The number of schemas inside one another, behind references too.
+/// The number of nested schemas, behind references too.
 struct Nesting<'a> {
     root: &'a Value,
-    /// The numbers by the schema, and by the number of references that may still be followed.
+    /// The numbers by schema and by the references that may still be followed.
     known: HashMap<(*const Value, usize), usize>,
 }
 
 impl<'a> Nesting<'a> {
-    /// Returns the maximum number of schemas inside one another that begins with `schema`. `above` is the number of schemas
-    /// around it. Above the limit, no more are counted.
+    /// Returns the maximum nesting from `schema` on, with `above` schemas around it, up to the limit.
     fn levels(&mut self, schema: &'a Value, above: usize, references: usize) -> usize {
         if above > MAX_DEPTH || !schema.is_object() {
             return 1;
@@ -176,8 +172,8 @@ impl<'a> Nesting<'a> {
         1 + inner
     }
 
-    /// Returns the number of schemas inside one another in the whole schema and in all targets of references together. No
-    /// chain of different targets has more.
+    /// Returns the nesting of the schema and all targets together, which no chain of different targets
+    /// exceeds.
     fn of_all_targets(&mut self) -> usize {
         let mut all = self.levels(self.root, 0, 0);
         let mut seen = HashSet::new();
@@ -194,7 +190,7 @@ impl<'a> Nesting<'a> {
     }
 }
 
-/// Returns the mistakes in a schema that does not compile: its faults, or else the `error` of the compiler.
+/// Returns the faults of a schema that does not compile, or else the compiler's `error`.
 fn schema_errors(schema: &Value, error: &ValidationError<'_>) -> Vec<SchemaError> {
     let mut found = faults(schema, true);
     if found.is_empty() {

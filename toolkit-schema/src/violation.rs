@@ -4,10 +4,11 @@ use crate::words::{shorten, shorten_to};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The maximum length of a violation's message in characters. Schemas from other servers may contain very long strings.
+/// The maximum length of a message in characters, because schemas of other servers may have very long
+/// strings.
 const LONGEST: usize = 1_000;
 
-/// A mistake in a value, found by checking the value against a schema. The message is written for the model.
+/// A mistake in a value, explained to the model.
 ///
 /// ```
 /// use toolkit_schema::{Violation, ViolationKind};
@@ -18,11 +19,11 @@ const LONGEST: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The path of the invalid value, such as `filters[2].max`. Empty if the whole checked value is invalid.
+    /// The path of the value, such as `filters[2].max`, or empty for the whole.
     pub path: String,
     /// The kind of violation.
     pub kind: ViolationKind,
-    /// A description of the mistake and of the expected value. It does not repeat the path.
+    /// The mistake and the expected value, without the path.
     pub message: String,
 }
 
@@ -35,22 +36,24 @@ pub enum ViolationKind {
     NotAnObject,
     /// A required property is absent.
     Missing,
-    /// The schema has no property with this name.
+    /// The schema has no such property.
     Unknown,
-    /// The same property is given twice.
+    /// A property is given twice.
     Duplicate,
     /// The value has a wrong type.
     WrongType,
-    /// The value has the right type, but violates a constraint such as `maxLength`.
+    /// The value has the right type, but violates another constraint, such as `maxLength`.
     Constraint,
 }
 
 impl Violation {
-    /// Creates a violation. Messages of more than 1,000 characters are shortened.
+    /// Creates a violation, with the message shortened to 1,000 characters.
     #[must_use]
     pub fn new(path: impl Into<String>, kind: ViolationKind, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let message = if message.len() > LONGEST { shorten_to(&message, LONGEST) } else { message };
+        let mut message = message.into();
+        if message.len() > LONGEST {
+            message = shorten_to(&message, LONGEST);
+        }
         Self { path: path.into(), kind, message }
     }
 }

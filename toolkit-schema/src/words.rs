@@ -3,16 +3,16 @@
 use crate::format;
 use serde_json::Value;
 
-/// The maximum number of characters quoted from a name or value sent by the model.
+/// The maximum number of characters quoted from the model.
 const QUOTED: usize = 60;
 
-/// Returns at most 60 characters of `text`, followed by an ellipsis if `text` is longer.
+/// Returns at most 60 characters, with an ellipsis if `text` is longer.
 #[must_use]
 pub fn shorten(text: &str) -> String {
     shorten_to(text, QUOTED)
 }
 
-/// Returns at most `most` characters of `text`, followed by an ellipsis if `text` is longer.
+/// Returns at most `most` characters, with an ellipsis if `text` is longer.
 #[must_use]
 pub fn shorten_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -21,8 +21,7 @@ pub fn shorten_to(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the type and the shortened text of a JSON value, as in `number 5`. `text` is the JSON text of the
-/// value.
+/// Returns the type and shortened text of JSON, as in `number 5`.
 #[must_use]
 pub fn value_in_words(text: &str) -> String {
     let name = match text.as_bytes().first() {
@@ -36,7 +35,7 @@ pub fn value_in_words(text: &str) -> String {
     format!("{name}{}", shorten(text))
 }
 
-/// Returns the phrase for a bound, a pattern or a format, as in `at most 5 items`.
+/// Returns a phrase for a bound, pattern or format, as in `at most 5 items`.
 pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
     Some(match keyword {
         "minimum" => format!("at least {value}"),
@@ -59,9 +58,7 @@ pub(crate) fn phrase(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns a count with its unit, as in `5 items`.
-///
-/// `counted` is the last word of the keyword, such as `Items` for `minItems`.
+/// Returns a count as in `5 items`, with the last word of `minItems` for `counted`.
 pub(crate) fn count(counted: &str, value: &Value) -> Option<String> {
     let unit = match counted {
         "Length" => "character",

@@ -17,19 +17,20 @@ use toolkit_agent::session::{
 };
 use toolkit_core::context::SessionDelta;
 
-/// The maximum number of operations of a store that work at the same time. A disk writes several files at once
-/// faster than one after the other.
+/// The maximum number of concurrent operations. A disk writes several files at once faster than in turn.
 const OPERATIONS: usize = 8;
 
-/// A store with one file for each conversation, in a folder. Clones share the conversations.
+/// Keeps one file for each conversation, in a folder.
 ///
-/// A save appends one line of JSON to the file. After a crash, an incomplete last line is ignored. Several
-/// programs may share a folder: a lock on the file protects each save. At most eight operations of a store
-/// work at the same time, in blocking tasks of Tokio, and the others wait.
+/// Clones share the conversations.
 ///
-/// File names contain the ids of the user and the conversation. A lowercase ASCII letter, a digit, `-` or `_` takes one
-/// byte of a path, and any other byte of an id takes three. If a path is too long for the system (on Linux, over 4,095
-/// bytes), opening the conversation fails.
+/// A save appends one line of JSON. After a crash, an incomplete last line is ignored. Several programs may
+/// share a folder: a lock on the file protects each save. A store runs at most eight operations at the same
+/// time, in blocking tasks of Tokio.
+///
+/// File names contain the ids of the user and the conversation. A lowercase ASCII letter, a digit, `-` or `_`
+/// takes one byte of a path, and any other byte of an id takes three. If a path is too long for the system
+/// (on Linux, over 4,095 bytes), opening the conversation fails.
 ///
 /// ```
 /// use toolkit_ai::agent::Sessions;
@@ -52,28 +53,28 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Creates a store in `folder`. The folder is created at the first save.
+    /// Creates a store in `folder`, which the first save creates.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), permits: Arc::new(Semaphore::new(OPERATIONS)) }
     }
 
-    /// Runs `work` on a thread for blocking tasks, and returns its result. A panic becomes an error.
+    /// Runs `work` on a blocking thread. A panic becomes an error.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = self.permits.clone().acquire_owned().await;
-        let work = move || {
+        let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work()
-        };
-        let done = tokio::task::spawn_blocking(work).await;
+        })
+        .await;
         // A panic message may contain secrets, and the model may read this error.
         done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
     }
 
-    /// Changes the log of a conversation with `write`, which returns the new version.
+    /// Changes a log with `write`, which returns the new version.
     async fn write(
         &self,
         user: &str,
@@ -81,8 +82,8 @@ impl FileStore {
         write: impl FnOnce(&Path) -> io::Result<Option<u64>> + Send + 'static,
     ) -> Result<u64, StoreError> {
         let path = self.conversation(user, id);
-        let work = move || write(&path).map_err(|error| failed("written", &path, &error));
-        self.blocking(work).await?.ok_or_else(|| StoreError::conflict(id))
+        let written = self.blocking(move || of_file("written", &path, write(&path))).await?;
+        written.ok_or_else(|| StoreError::conflict(id))
     }
 
     fn conversations_of(&self, user: &str) -> PathBuf {
@@ -107,7 +108,7 @@ impl ConversationStore for FileStore {
         ConversationKey { user, id }: ConversationKey<'_>,
     ) -> Result<Option<ConversationLog>, StoreError> {
         let path = self.conversation(user, id);
-        self.blocking(move || log::read(&path).map_err(|error| failed("read", &path, &error))).await
+        self.blocking(move || of_file("read", &path, log::read(&path))).await
     }
 
     async fn append(
@@ -132,18 +133,12 @@ impl ConversationStore for FileStore {
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let folder = self.conversations_of(user);
-        self.blocking(move || {
-            let mut found = Vec::new();
-            list(&folder, &folder, &mut found)?;
-            found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
-            Ok(found)
-        })
-        .await
+        self.blocking(move || listed(&folder)).await
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
         let path = self.conversation(user, id);
-        self.blocking(move || log::delete(&path).map_err(|error| failed("deleted", &path, &error))).await
+        self.blocking(move || of_file("deleted", &path, log::delete(&path))).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -155,27 +150,41 @@ impl ConversationStore for FileStore {
         let path = self.state(scope);
         let changes = changes.clone();
         let lock = self.folder.join("state.lock");
-        self.blocking(move || {
-            let _lock = locked(&lock).map_err(|error| failed("locked", &lock, &error))?;
-            let mut values = read(&path)?;
-            for (key, value) in changes {
-                match value {
-                    Some(value) => values.insert(key, value),
-                    None => values.remove(&key),
-                };
-            }
-            let text = serde_json::to_vec(&values)?;
-            replace_file(&path, &text).map_err(|error| failed("written", &path, &error))
-        })
-        .await
+        self.blocking(move || update(&path, &lock, changes)).await
     }
+}
+
+fn listed(folder: &Path) -> Result<Vec<ConversationInfo>, StoreError> {
+    let mut found = Vec::new();
+    list(folder, folder, &mut found)?;
+    found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then(one.id.cmp(&other.id)));
+    Ok(found)
+}
+
+/// Changes the session values at `path`, under the lock of the file `lock`.
+fn update(path: &Path, lock: &Path, changes: SessionDelta) -> Result<(), StoreError> {
+    let _lock = of_file("locked", lock, locked(lock))?;
+    let mut values = read(path)?;
+    for (key, value) in changes {
+        match value {
+            Some(value) => values.insert(key, value),
+            None => values.remove(&key),
+        };
+    }
+    let text = serde_json::to_vec(&values)?;
+    of_file("written", path, replace_file(path, &text))
+}
+
+/// Names the file and the failed action in an error.
+fn of_file<T>(what: &str, path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    result.map_err(|error| failed(what, path, &error))
 }
 
 fn failed(what: &str, path: &Path, error: &dyn std::fmt::Display) -> StoreError {
     StoreError::new(format_args!("file `{}` cannot be {what}: {error}", path.display()))
 }
 
-/// Opens and locks a file, creating it if needed. Dropping the returned file releases the lock.
+/// Opens or creates a file, and locks it until it is dropped.
 fn locked(path: &Path) -> io::Result<File> {
     create_folder(path.parent().unwrap_or(Path::new(".")))?;
     let file = File::options().create(true).append(true).open(path)?;
@@ -183,7 +192,7 @@ fn locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads the session values in a file. Returns no values if the file does not exist.
+/// Reads the session values in a file, none if it does not exist.
 fn read(path: &Path) -> Result<BTreeMap<String, Value>, StoreError> {
     match fs::read(path) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| failed("parsed", path, &error)),
@@ -192,7 +201,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Value>, StoreError> {
     }
 }
 
-/// Writes `text` to a temporary file, and then replaces the file at `path` with the temporary file.
+/// Replaces the file at `path` through a temporary file.
 fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder)?;
@@ -203,7 +212,7 @@ fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// Creates a folder that a crash of the system does not remove, with the folders around it.
+/// Creates a folder and those around it, safe from a crash of the system.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -217,7 +226,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the entry of a new file or folder to the disk. Does nothing where folders cannot be written: on systems
+/// Writes the entry of a new file or folder to the disk, except where folders cannot be written: on systems
 /// other than Unix, on some network file systems, and without permission to read the folder.
 fn sync_folder(entry: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
@@ -231,8 +240,7 @@ fn sync_folder(entry: &Path) -> io::Result<()> {
     }
 }
 
-/// Adds the conversations in `folder` and its subfolders to `found`. The path for a long id contains several
-/// folders.
+/// Adds the conversations below `folder` to `found`. The path for a long id contains several folders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
     let unreadable = |error: io::Error| failed("read", folder, &error);
     let entries = match fs::read_dir(folder) {

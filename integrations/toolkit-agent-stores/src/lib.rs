@@ -1,7 +1,7 @@
 //! Stores for the conversations of agents: files, SQLite and PostgreSQL.
 //!
-//! Each store is a [`ConversationStore`](toolkit_agent::session::ConversationStore) for
-//! [`Sessions`](toolkit_agent::Sessions). Conversations in memory need no store of this crate: see
+//! Each is a [`ConversationStore`](toolkit_agent::session::ConversationStore) for
+//! [`Sessions`](toolkit_agent::Sessions). For conversations in memory, see
 //! [`MemoryStore`](toolkit_agent::session::MemoryStore).
 //!
 //! ```
@@ -24,7 +24,7 @@
 //!
 //! # Features
 //!
-//! No feature is enabled by default.
+//! None is enabled by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -48,7 +48,7 @@ pub use postgres::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// Returns the values of the database columns `scope` and `owner`.
+/// Returns the database columns `scope` and `owner`.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 fn columns(scope: toolkit_agent::session::StateScope<'_>) -> [&str; 2] {
     use toolkit_agent::session::StateScope;
@@ -58,7 +58,7 @@ fn columns(scope: toolkit_agent::session::StateScope<'_>) -> [&str; 2] {
     }
 }
 
-/// Returns a random number for versions. Logs that are deleted and created again get other versions by it.
+/// Returns a random number for pauses, and for versions that no recreated log repeats.
 #[cfg(any(feature = "files", feature = "postgres"))]
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! A store that keeps conversations in a PostgreSQL database.
+//! A store in a PostgreSQL database.
 
 mod connections;
 
@@ -21,12 +21,11 @@ use toolkit_core::context::SessionDelta;
 const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
     AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
 
-/// Creates the tables. The server executes all statements of one request in one transaction, and the lock
-/// lasts until its end. Without the lock, programs that start at the same time would fail, because
-/// `IF NOT EXISTS` does not see the tables of other transactions.
+/// Creates the tables. The lock lasts until the end of the request, one transaction. Without it, programs
+/// that start at the same time would fail, because `IF NOT EXISTS` does not see the tables of other
+/// transactions.
 ///
-/// Strings are stored as bytes, because the type `TEXT` cannot contain NUL and depends on the encoding of the
-/// database.
+/// Strings are bytes, because `TEXT` cannot contain NUL and depends on the database's encoding.
 const TABLES: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367905);
     CREATE TABLE IF NOT EXISTS toolkit_conversations (
@@ -44,7 +43,6 @@ const TABLES: &str = "
         PRIMARY KEY (scope, owner, key)
     );";
 
-/// Creates a log with one entry and the version `$4`.
 const CREATE: &str = "
     WITH saved AS (
         INSERT INTO toolkit_conversations VALUES ($1, $2, clock_timestamp(), $4)
@@ -52,8 +50,8 @@ const CREATE: &str = "
     )
     INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
 
-/// Appends an entry with the version `$4` if the log has the version `$5`. Of two concurrent appends, the second
-/// one waits for the lock of the row and then finds another version.
+/// Appends an entry with the version `$4` if the log has the version `$5`. Of two concurrent appends, the
+/// second waits for the row's lock and finds another version.
 const APPEND: &str = "
     WITH saved AS (
         UPDATE toolkit_conversations SET version = $4, saved_at = clock_timestamp()
@@ -80,20 +78,21 @@ const UPDATE_STATE: &str = "
     INSERT INTO toolkit_state SELECT $1, $2, key, value FROM unnest($3, $4) AS changed (key, value)
     ON CONFLICT (scope, owner, key) DO UPDATE SET value = EXCLUDED.value";
 
-/// A store in a PostgreSQL database, version 11 or later. Several programs may share the database. A store
-/// opens at most eight connections, each when it is first needed. Clones share the connections.
+/// Keeps conversations in a PostgreSQL database, version 11 or later, which programs may share.
+///
+/// A store opens at most eight connections, each when first needed. Clones share them.
 ///
 /// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
-/// of the search path if they do not exist. Together, the id of a conversation and the id of its user may
-/// have about 2,600 bytes.
+/// of the search path if they do not exist. The ids of a conversation and its user may together have about
+/// 2,600 bytes.
 ///
-/// After a lost connection, the store connects again and repeats the operation, up to five times in 3.4 seconds.
-/// An entry that is already in the log is not appended again.
+/// After a lost connection, an operation is repeated up to five times in 3.4 seconds. No entry is appended
+/// twice.
 ///
-/// Each operation executes one statement, without an explicit transaction and without named prepared
-/// statements. It therefore works with connection poolers in transaction mode. There is no time limit by
-/// default. To set time limits, use `connect_timeout` and `tcp_user_timeout` in the connection string, and
-/// `statement_timeout` in its `options`.
+/// Each operation is one statement, without an explicit transaction and without named prepared statements,
+/// and so works with connection poolers in transaction mode. There is no time limit by default: set
+/// `connect_timeout` and `tcp_user_timeout` in the connection string, and `statement_timeout` in its
+/// `options`.
 ///
 /// ```no_run
 /// use toolkit_ai::agent::Sessions;
@@ -117,28 +116,31 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects without encryption to a server. `config` is a connection string, such as
-    /// `host=localhost user=ada dbname=agents` or `postgresql://ada@localhost/agents`.
+    /// Connects without encryption, to a server on this machine or in a private network.
     ///
-    /// Use this for a server on the same machine or in a private network. For other servers, use
-    /// [`connect_with`](Self::connect_with).
+    /// `config` is a connection string, such as `host=localhost user=ada dbname=agents` or
+    /// `postgresql://ada@localhost/agents`.
+    ///
+    /// For other servers, use [`connect_with`](Self::connect_with).
     ///
     /// # Errors
     /// [`StoreError`] if the connection string is invalid, the server cannot be reached, or the tables cannot
     /// be created.
     pub async fn connect(config: &str) -> Result<Self, StoreError> {
-        // Without the reason, because the reason may quote parts of the string, such as parts of a password.
-        let invalid = |_| {
-            StoreError::new(
+        let Ok(config) = config.parse() else {
+            // The reason may quote parts of a password.
+            return Err(StoreError::new(
                 "the connection string of the PostgreSQL store is invalid; write it as \
                 `host=… user=… dbname=…`, with values that contain spaces in single quotes",
-            )
+            ));
         };
-        Self::connect_with(config.parse().map_err(invalid)?, NoTls).await
+        Self::connect_with(config, NoTls).await
     }
 
-    /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls` or
-    /// `postgres-native-tls`. [`Config::ssl_mode`] sets whether the server must support encryption.
+    /// Connects with encryption.
+    ///
+    /// `tls` is a connector from a crate such as `tokio-postgres-rustls` or `postgres-native-tls`.
+    /// [`Config::ssl_mode`] sets whether the server must support encryption.
     ///
     /// # Errors
     /// [`StoreError`] if the server cannot be reached, or the tables cannot be created.
@@ -149,22 +151,14 @@ impl PostgresStore {
         T::TlsConnect: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        let connect: Connect = Box::new(move || {
-            let config = config.clone();
-            let tls = tls.clone();
-            Box::pin(async move {
-                let (client, connection) = config.connect(tls).await?;
-                // An error of the connection can be ignored, because its statements return an error, too.
-                tokio::spawn(async { drop(connection.await) });
-                Ok(client)
-            })
-        });
+        let connect: Connect = Box::new(move || Box::pin(connected(config.clone(), tls.clone())));
         let client = connect().await.map_err(failed)?;
         Self::open(client.into(), Some(connect)).await
     }
 
-    /// Creates a store that uses an open connection. The program must also run the task of the connection.
-    /// The store does not connect again: after the connection is lost, all operations fail.
+    /// Uses an open connection, whose task the program must run.
+    ///
+    /// After the connection is lost, all operations fail.
     ///
     /// # Errors
     /// [`StoreError`] if the tables cannot be created.
@@ -173,7 +167,7 @@ impl PostgresStore {
     }
 
     async fn open(client: Arc<Client>, connect: Option<Connect>) -> Result<Self, StoreError> {
-        // Creates no tables if they exist, because not every user of the database may create tables.
+        // Not every user may create tables.
         let rows = client.query_typed(EXIST, &[]).await.map_err(failed)?;
         let exist = rows.first().map(|row| get(row, 0)).transpose()?;
         if exist != Some(true) {
@@ -182,8 +176,8 @@ impl PostgresStore {
         Ok(Self(Arc::new(Connections::new(client, connect))))
     }
 
-    /// Changes the log of a conversation that has this version, and returns its new version. After a lost
-    /// connection, the versions in the log show whether the change has succeeded.
+    /// Changes a log that has this version, and returns the new version. After a lost connection, the
+    /// versions in the log show whether the change has succeeded.
     async fn change(
         &self,
         sql: &str,
@@ -196,7 +190,9 @@ impl PostgresStore {
         let strings = [user.as_bytes(), id.as_bytes(), entry.as_bytes()];
         let mut parameters: Vec<Parameter<'_>> = strings.iter().map(bytes).collect();
         let used = if version == 0 { &numbers[..1] } else { &numbers[..] };
-        parameters.extend(used.iter().map(|number| -> Parameter<'_> { (number, Type::INT8) }));
+        for number in used {
+            parameters.push((number, Type::INT8));
+        }
         let sql = if version == 0 { CREATE } else { sql };
         let mut pauses = PAUSES.into_iter();
         let mut was_lost = false;
@@ -222,7 +218,7 @@ impl PostgresStore {
         }
     }
 
-    /// Reads the versions of the entries from `version` on, the latest first.
+    /// Reads the versions of entries from `version` on, the latest first.
     async fn versions(&self, key: [&str; 2], version: u64) -> Result<Vec<u64>, StoreError> {
         let [user, id] = key.map(str::as_bytes);
         let number = version.cast_signed();
@@ -236,7 +232,7 @@ impl ConversationStore for PostgresStore {
         &self,
         ConversationKey { user, id }: ConversationKey<'_>,
     ) -> Result<Option<ConversationLog>, StoreError> {
-        // A conversation has at least one entry. The version of the last entry is the version of the log.
+        // A conversation has at least one entry. The last entry's version is the log's.
         let sql =
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
         let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
@@ -267,8 +263,11 @@ impl ConversationStore for PostgresStore {
         let sql =
             "SELECT id, saved_at FROM toolkit_conversations WHERE user_id = $1 ORDER BY saved_at DESC, id";
         let rows = self.0.query(sql, &[bytes(&user.as_bytes())]).await?;
-        let info = |row| Ok(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
-        rows.iter().map(info).collect()
+        let mut conversations = Vec::with_capacity(rows.len());
+        for row in &rows {
+            conversations.push(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
+        }
+        Ok(conversations)
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
@@ -281,7 +280,11 @@ impl ConversationStore for PostgresStore {
         let [scope, owner] = columns(scope);
         let sql = "SELECT key, value FROM toolkit_state WHERE scope = $1 AND owner = $2";
         let rows = self.0.query(sql, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
-        rows.iter().map(|row| Ok((text(row, 0)?, serde_json::from_str(&text(row, 1)?)?))).collect()
+        let mut values = BTreeMap::new();
+        for row in &rows {
+            values.insert(text(row, 0)?, serde_json::from_str(&text(row, 1)?)?);
+        }
+        Ok(values)
     }
 
     async fn update_state(&self, scope: StateScope<'_>, changes: &SessionDelta) -> Result<(), StoreError> {
@@ -310,6 +313,18 @@ impl ConversationStore for PostgresStore {
     }
 }
 
+/// Opens a connection, and runs it in its own task.
+async fn connected<T>(config: Config, tls: T) -> Result<Client, tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    // Statements on the connection return its errors, too.
+    tokio::spawn(async { drop(connection.await) });
+    Ok(client)
+}
+
 fn bytes<'a>(bytes: &'a &[u8]) -> Parameter<'a> {
     (bytes, Type::BYTEA)
 }
@@ -319,18 +334,22 @@ fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError>
 }
 
 fn text(row: &Row, column: usize) -> Result<String, StoreError> {
-    let invalid =
-        |error| StoreError::new(format_args!("the PostgreSQL database of conversations is invalid: {error}"));
-    String::from_utf8(get(row, column)?).map_err(invalid)
+    match String::from_utf8(get(row, column)?) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let message = format_args!("the PostgreSQL database of conversations is invalid: {error}");
+            Err(StoreError::new(message))
+        }
+    }
 }
 
 fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 
-/// Returns a version for the entry after `version`. The upper half counts the changes of the log. The lower half
-/// is random, so the store recognizes its own entry after a lost connection, and a conversation that is deleted
-/// and created again has other versions.
+/// Returns a version for the entry after `version`. The upper half counts the log's changes. The lower half
+/// is random: the store recognizes its own entry after a lost connection, and a recreated conversation has
+/// other versions.
 fn next_version(version: u64) -> u64 {
     (((version >> 32) + 1) << 32) | (random() & u64::from(u32::MAX))
 }

@@ -1,11 +1,11 @@
-//! The contract of a store. A store of your own may be checked by a copy of this file.
+//! The contract of a store; yours may be checked by a copy of this file.
 
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use toolkit_agent::session::{ConversationKey, ConversationLog, ConversationStore, StateScope};
 
-/// Checks the contract of a store. `open` opens the same store again, like another program.
+/// Checks a store, which `open` opens again like another program.
 pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     let ids =
         ["1", "../1", "A", "a", "", "con", "a/b\\c:d*e?f\"g<h>i|j", "ä\u{1F600}\0", &"long ".repeat(100)];
@@ -38,12 +38,10 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
             assert_eq!(log.entries, [format!("\"{user} {}\"", id.escape_debug()), "[2]".to_owned()]);
         }
     }
-    // The latest comes first.
     sleep(Duration::from_millis(20)).await;
     let log = store.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().unwrap();
     let latest = store.append(ConversationKey { user: "ada", id: "a" }, log.version, "[3]").await.unwrap();
     assert_eq!(store.list("ada").await.unwrap()[0].id, "a");
-    // Of two writers, the second one is told.
     let other = open().await;
     let refused =
         other.append(ConversationKey { user: "ada", id: "a" }, log.version, "[4]").await.unwrap_err();
@@ -53,7 +51,6 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
         ["[3]"]
     );
     other.append(ConversationKey { user: "ada", id: "a" }, latest, "[5]").await.unwrap();
-    // A conversation that was deleted and created again is another conversation.
     assert!(store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
     assert!(!store.delete(ConversationKey { user: "ada", id: "a" }).await.unwrap());
     assert!(store.load(ConversationKey { user: "ada", id: "a" }).await.unwrap().is_none());
@@ -99,7 +96,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
         assert_eq!(store.load_state(owner).await.unwrap(), expected.into());
     }
     assert!(store.load_state(StateScope::User("bob")).await.unwrap().is_empty());
-    // The deepest value that sessions save can be read again.
+    // The deepest value of sessions can be read again.
     let deep = (0..126).fold(Value::from("ü\0"), |inner, _| vec![inner].into());
     store.update_state(StateScope::App, &[("deep".to_owned(), Some(deep.clone()))].into()).await.unwrap();
     assert_eq!(open().await.load_state(StateScope::App).await.unwrap()["deep"], deep);
@@ -109,7 +106,7 @@ pub(crate) async fn check<S: ConversationStore>(open: impl AsyncFn() -> S) {
     check_drops(&store, &other).await;
 }
 
-/// Checks that a log is replaced at its version only, and that its old versions no longer exist.
+/// Checks that a log is replaced only at its version, and old versions are gone.
 async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
     let first = store.replace(ConversationKey { user: "ada", id: "r" }, 0, "[1]").await.unwrap();
     assert!(first > 0);
@@ -149,7 +146,7 @@ async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
                 .is_conflict()
         );
     }
-    // The new log has the length of the old one.
+    // The new log has the old one's length.
     let fourth = store.replace(ConversationKey { user: "ada", id: "r" }, third, "[4]").await.unwrap();
     assert!(
         other.append(ConversationKey { user: "ada", id: "r" }, third, "[7]").await.unwrap_err().is_conflict()
@@ -162,7 +159,7 @@ async fn check_replacements<S: ConversationStore>(store: &S, other: &S) {
     assert!(store.delete(ConversationKey { user: "ada", id: "r" }).await.unwrap());
 }
 
-/// Checks that of two writers with the same version, one is told, whatever they wait for.
+/// Checks that one of two writers with the same version is told.
 async fn check_races<S: ConversationStore>(store: &S, other: &S) {
     let mut version = 0;
     for _ in 0..50 {
@@ -181,13 +178,13 @@ async fn check_races<S: ConversationStore>(store: &S, other: &S) {
     );
 }
 
-/// Checks that a save whose future is dropped is whole or missing, and does not block the store.
+/// Checks that a dropped save is whole or missing, and blocks nothing.
 async fn check_drops<S: ConversationStore>(store: &S, other: &S) {
     let mut version = store.append(ConversationKey { user: "ada", id: "drop" }, 0, "[0]").await.unwrap();
     for micros in 0..50 {
         let append = store.append(ConversationKey { user: "ada", id: "drop" }, version, "[1]");
         drop(timeout(Duration::from_micros(micros * 20), append).await);
-        // An append that goes on in the background comes before this one, or is a conflict.
+        // An append in the background precedes this one or conflicts.
         version = match other.append(ConversationKey { user: "ada", id: "drop" }, version, "[2]").await {
             Ok(version) => version,
             Err(error) if error.is_conflict() => {

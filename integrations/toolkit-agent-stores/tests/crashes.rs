@@ -1,4 +1,4 @@
-//! Runs that are killed at random points, and continued by another process, or followed by new input.
+//! Runs that are killed at random, and continued by another process or followed by new input.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -17,11 +17,10 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry, ToolResult};
 use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
-/// The folder of a killed run, for the child process.
 const FOLDER: &str = "TOOLKIT_CRASH_FOLDER";
-/// The number of the process that works on the run. It is part of the ids of calls.
+/// The number of the process, which is part of call ids.
 const ROUND: &str = "TOOLKIT_CRASH_ROUND";
-/// Set if the process adds new input instead of resuming the run.
+/// Set for new input instead of resuming.
 const NEW_INPUT: &str = "TOOLKIT_CRASH_NEW_INPUT";
 const KILLS: usize = 200;
 
@@ -31,7 +30,7 @@ struct Noted {
     id: String,
 }
 
-/// Creates a tool that notes its name and the id of its call in a file each time it runs.
+/// Creates a tool that notes its name and call id at each run.
 fn noting(name: &str, folder: &Path) -> ClosureTool {
     let path = folder.join("runs");
     let name = name.to_owned();
@@ -48,7 +47,7 @@ fn noting(name: &str, folder: &Path) -> ClosureTool {
     ClosureTool::new(&tool, "Notes.", run).unwrap()
 }
 
-/// Creates an agent that calls all its tools at once, and then says that it is done. The expert says what it has done.
+/// Creates an agent that calls all its tools at once, and then says what it has done.
 fn agent(name: &str, folder: &Path, tools: &[&str], below: Option<&Agent>) -> Agent {
     let mut registry = ToolRegistry::new();
     let tools = tools.iter().map(|tool| format!("{name}_{tool}"));
@@ -78,7 +77,8 @@ fn agent(name: &str, folder: &Path, tools: &[&str], below: Option<&Agent>) -> Ag
     Agent::builder(model).name(name).tools(registry).build().unwrap()
 }
 
-/// Returns what the expert says about the result of a call. Its calls have the same names in each round.
+/// Returns what the expert says about a result, without call ids. Its calls have the same names in each
+/// round.
 fn told(result: &ToolResult) -> String {
     format!("`{}` {}: {}", result.name, result.call_id, result.to_text())
 }
@@ -102,7 +102,6 @@ async fn go(store: impl ConversationStore, folder: &Path) -> String {
     ended.unwrap().text
 }
 
-/// Checks that every call has its result, in order.
 fn assert_complete(conversation: &Conversation) {
     let messages = conversation.messages();
     for (position, message) in messages.iter().enumerate() {
@@ -118,7 +117,7 @@ fn assert_complete(conversation: &Conversation) {
     }
 }
 
-/// Checks that the model reads of each call that has run, and is never told that it did not.
+/// Checks that the model reads of each call that has run.
 fn assert_told(conversation: &Conversation, runs: &BTreeSet<String>) {
     let mut calls = &[][..];
     let mut told = Vec::new();
@@ -159,7 +158,6 @@ async fn sessions_of(folder: &Path) -> Sessions {
     }
 }
 
-/// The process that is killed.
 #[tokio::test]
 #[ignore = "started by the test that kills it"]
 async fn child() {
@@ -169,7 +167,7 @@ async fn child() {
     } else {
         go(SqliteStore::open(folder.join("a.db")).await.unwrap(), &folder).await
     };
-    // A kill must not leave a file without its text.
+    // A kill must not leave an empty file.
     fs::write(folder.join("unfinished"), text).unwrap();
     fs::rename(folder.join("unfinished"), folder.join("answer")).unwrap();
 }
@@ -186,7 +184,6 @@ fn start(folder: &Path, round: usize, is_new_input: bool) -> Child {
     command.stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// Returns a number below `limit`.
 fn random(seed: &mut u64, limit: u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) % limit
@@ -227,7 +224,7 @@ async fn a_killed_run_ends_in_another_process_and_runs_no_call_twice() {
             }
             kills += killed.len();
             assert_eq!(fs::read_to_string(folder.join("answer")).unwrap(), "last is done.");
-            // There is no file if each kill came after a call was saved and before it ran.
+            // Without a file, each kill came between a call's save and its run.
             let runs = fs::read_to_string(folder.join("runs")).unwrap_or_default();
             let all = runs.lines().count();
             let runs = runs.lines().map(str::to_owned).collect::<BTreeSet<_>>();

@@ -38,7 +38,7 @@ async fn files_contain_whole_saves() {
     }
     writing.await.unwrap();
     let path = folder.path().join("conversations/ada/1.jsonl");
-    // An incomplete save is ignored, and replaced by the next one.
+    // The next save replaces an incomplete one.
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{whole}{{\"messages\":[{{\"ro")).unwrap();
     let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
@@ -46,18 +46,16 @@ async fn files_contain_whole_saves() {
     conversation.push(Message::user("after the crash"));
     sessions.save(&mut conversation).await.unwrap();
     assert_eq!(sessions.user("ada").conversation("1").open().await.unwrap().messages().len(), 51);
-    // An invalid line is an error.
     let other = folder.path().join("conversations/ada/2.jsonl");
     fs::write(&other, "\"0000000000000001\"\n{\"mess\n{}\n").unwrap();
     let error = sessions.user("ada").conversation("2").open().await.unwrap_err().to_string();
     assert!(error.contains("conversation `2` cannot be read"), "{error}");
-    // A file without the id of a log is no log.
     fs::write(&other, "{}\n{}\n").unwrap();
     let error = sessions.user("ada").conversation("2").open().await.unwrap_err().to_string();
     assert!(error.contains("the first line is not the id of a log"), "{error}");
 }
 
-/// The first save of a log is interrupted at each byte.
+/// It is interrupted at each byte.
 #[tokio::test]
 async fn an_interrupted_first_save_leaves_no_log() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +74,7 @@ async fn an_interrupted_first_save_leaves_no_log() {
     }
 }
 
-/// The folder of the process that is killed while it replaces a log.
+/// The folder of the process killed while replacing a log.
 const FOLDER: &str = "TOOLKIT_REPLACE_FOLDER";
 
 #[tokio::test]
@@ -106,7 +104,7 @@ async fn a_log_whose_replacement_is_killed_is_the_old_one_or_the_new_one() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // The process may need longer to start than until it is killed, but not the first one.
+        // A later process may be killed before it has started.
         while store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

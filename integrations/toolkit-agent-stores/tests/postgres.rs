@@ -1,4 +1,4 @@
-//! The store in a PostgreSQL database, on a real server.
+//! The store in PostgreSQL, on a real server.
 
 mod proxy;
 mod server;
@@ -20,10 +20,9 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolRegistry};
 use toolkit_llm::ScriptedModel;
 
-/// Isolation levels of the server. In the last two, the server rolls back statements instead of letting them wait.
+/// Isolation levels, in the last two of which statements are rolled back instead of waiting.
 const LEVELS: [&str; 3] = ["read\\ committed", "repeatable\\ read", "serializable"];
 
-/// The number of writers of a test with lost connections.
 const WRITERS: usize = 16;
 
 #[derive(Deserialize, JsonSchema)]
@@ -98,7 +97,6 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
     schema.drop().await;
 }
 
-/// Appends and deletes at once leave no entry without a conversation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
     let Some(schema) = Schema::new().await else { return };
@@ -129,7 +127,7 @@ async fn concurrent_changes_of_shared_values_are_all_applied() {
             let store = open(&config).await;
             writers.spawn(async move {
                 for round in 0..10 {
-                    // Half of the writers remove `a\0` and set `b`, the others the reverse.
+                    // Half of the writers do the reverse.
                     let [set, removed] = if number % 2 == 0 { ["b", "a\0"] } else { ["a\0", "b"] };
                     let changes = [
                         (set.to_owned(), Some(round.into())),
@@ -149,7 +147,7 @@ async fn concurrent_changes_of_shared_values_are_all_applied() {
     schema.drop().await;
 }
 
-/// Ends the connections of a store, like a restart of the server.
+/// Ends a store's connections, like a server's restart.
 async fn disconnect(schema: &Schema) {
     let sql = format!(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -184,7 +182,6 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     schema.drop().await;
 }
 
-/// The steps that each writer has made.
 #[derive(Default)]
 struct Steps {
     made: [AtomicU32; WRITERS],
@@ -197,13 +194,11 @@ impl Steps {
         self.changed.notify_one();
     }
 
-    /// Notes that a writer makes no further steps.
     fn end(&self, writer: usize) {
         self.made[writer].store(u32::MAX, Ordering::Relaxed);
         self.changed.notify_one();
     }
 
-    /// Waits until each writer has made a step, or has ended.
     async fn all_made(&self) {
         let made = || self.made.iter().map(|steps| steps.load(Ordering::Relaxed));
         let earlier: Vec<u32> = made().collect();
@@ -213,8 +208,7 @@ impl Steps {
     }
 }
 
-/// Ends all connections of a store, again whenever each writer has made a step, until the returned task is aborted. How fast
-/// the machine is does not decide how often a step is disturbed.
+/// Ends all connections whenever each writer has made a step, whatever the machine's speed, until aborted.
 fn disconnect_often(schema: &Schema, steps: Arc<Steps>) -> tokio::task::JoinHandle<()> {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
@@ -243,7 +237,7 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
         writers.spawn(async move {
             let id = writer.to_string();
             let mut version = 0;
-            // All entries are equal: only their versions tell them apart.
+            // Only versions tell the entries apart.
             for _ in 0..100 {
                 version =
                     store.append(ConversationKey { user: "ada", id: &id }, version, "[]").await.unwrap();
@@ -267,7 +261,7 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
     schema.drop().await;
 }
 
-/// The entries of a log are equal, and each third connection is lost after the server has executed an append.
+/// A log's entries are equal, and each third connection is lost after an executed append.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_append_whose_answer_is_lost_is_not_repeated() {
     let Some(schema) = Schema::new().await else { return };
@@ -319,7 +313,7 @@ async fn lost_connections_end_no_run_and_run_no_call_twice() {
             let (counted, stepped) = (count.clone(), steps.clone());
             let work = ClosureTool::new("work", "Works.", move |_: Nothing| {
                 stepped.add(writer);
-                // The outputs differ, so that the agent does not refuse a repeated call.
+                // Different outputs keep the agent from refusing repeated calls.
                 counted.fetch_add(1, Ordering::Relaxed)
             });
             let mut model = ScriptedModel::new();

@@ -12,7 +12,7 @@ async fn sqlite_store_keeps_conversations() {
     contract::check(async || SqliteStore::open(folder.path().join("a.db")).await.unwrap()).await;
 }
 
-/// Appends that wait at the same time share a transaction, and each is judged by its own version.
+/// Simultaneous appends share a transaction, and each is judged by its version.
 #[tokio::test]
 async fn a_refused_append_does_not_undo_those_beside_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +21,6 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
     let mut writers = JoinSet::new();
     for number in 0..300 {
         let store = store.clone();
-        // Each log has three writers.
         let id = (number / 3).to_string();
         writers.spawn(async move {
             store.append(ConversationKey { user: "ada", id: &id }, 0, &number.to_string()).await
@@ -54,7 +53,7 @@ async fn the_last_clone_closes_the_database() {
     let clone = store.clone();
     drop(store);
     clone.append(ConversationKey { user: "ada", id: "1" }, 0, "[]").await.unwrap();
-    // SQLite removes this file when the last connection is closed.
+    // SQLite removes this file when the last connection closes.
     let log = folder.path().join("a.db-wal");
     assert!(log.exists());
     drop(clone);
@@ -67,7 +66,7 @@ async fn the_last_clone_closes_the_database() {
     panic!("the database is still open");
 }
 
-/// SQLite does not wait by itself while another program works on a new database.
+/// SQLite does not wait by itself for another program's work on a new database.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_database_is_opened_while_another_program_creates_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 /// The behaviour of an agent.
 ///
-/// [`Agent::builder`] creates agents with a model. For any other kind of agent, implement this trait and
-/// convert the implementing value with `Agent::from`.
+/// [`Agent::builder`] creates agents with a model. Other kinds implement this trait; `Agent::from` converts
+/// them.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, AgentError, AgentOutput, Conversation, Run, RunAgent};
@@ -46,34 +46,32 @@ use std::sync::Arc;
 /// # }).unwrap();
 /// ```
 pub trait RunAgent: Send + Sync + 'static {
-    /// Returns the name of the agent. The name is unique in a team.
+    /// Returns the name, which is unique in a team.
     fn name(&self) -> &str;
 
-    /// Returns the description of the agent, shown to the models of other agents.
+    /// Returns the description for the models of other agents.
     fn description(&self) -> &str {
         ""
     }
 
-    /// Returns the sub-agents of this agent.
+    /// Returns the sub-agents.
     fn sub_agents(&self) -> &[Agent] {
         &[]
     }
 
-    /// Returns whether the agent finds its place in an interrupted run by the order of its sub-agents. A run can then
-    /// only be resumed with the same sub-agents. Default: `false`.
+    /// Returns whether only the same sub-agents, in the same order, can resume a run. Default: `false`.
     fn is_team(&self) -> bool {
         false
     }
 
-    /// Returns the limits of a run that the program starts with this agent.
-    ///
-    /// [`RunRequest::limits`](crate::RunRequest::limits) overrides them. If another agent has
-    /// started the run, they limit only the work of this agent.
+    /// Returns the limits of a run that the program starts with this agent, unless
+    /// [`RunRequest::limits`](crate::RunRequest::limits) overrides them. In another agent's run, they limit
+    /// only this agent's work.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// Answers the conversation. Adds the new messages to `conversation` and returns the output.
+    /// Adds the new messages and returns the output.
     ///
     /// # Errors
     /// [`AgentError`] if the agent has no answer.
@@ -84,8 +82,7 @@ pub trait RunAgent: Send + Sync + 'static {
     ) -> impl Future<Output = Result<AgentOutput, AgentError>> + Send;
 }
 
-/// Implements the getters of [`RunAgent`]. `$part` names the field of `Self` that holds `name`,
-/// `description`, `sub_agents` and `limits`.
+/// Implements the getters of [`RunAgent`] with the fields of `$part`.
 macro_rules! agent_facts {
     ($part:ident) => {
         fn name(&self) -> &str {
@@ -119,8 +116,9 @@ object_safe! {
     }
 }
 
-/// A model with instructions and tools, or a team of agents. Clones share the agent, and one agent may run in
-/// many conversations at the same time.
+/// A model with instructions and tools, or a team of agents.
+///
+/// Clones share the agent, which may run in many conversations at once.
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;
@@ -160,7 +158,7 @@ impl Agent {
         self.0.name()
     }
 
-    /// Returns the description of the agent, shown to the models of other agents.
+    /// Returns the description for the models of other agents.
     #[must_use]
     pub fn description(&self) -> &str {
         self.0.description()
@@ -170,19 +168,19 @@ impl Agent {
         self.0.limits()
     }
 
-    /// Returns the limits of the agent for its work in a run that another agent has started. Returns `None`
-    /// if the agent has the default limits.
+    /// Returns the limits for work in another agent's run. `None` for the default limits.
     pub(crate) fn own_limits(&self) -> Option<Limits> {
-        Some(self.limits()).filter(|limits| *limits != Limits::default())
+        let limits = self.limits();
+        if limits == Limits::default() { None } else { Some(limits) }
     }
 
-    /// Returns the sub-agents of this agent.
+    /// Returns the sub-agents.
     #[must_use]
     pub fn sub_agents(&self) -> &[Self] {
         self.0.sub_agents()
     }
 
-    /// Finds an agent by name, among this agent and its direct and indirect sub-agents.
+    /// Finds an agent by name, including all below this one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Self> {
         if self.name() == name {
@@ -191,8 +189,8 @@ impl Agent {
         self.sub_agents().iter().find_map(|agent| agent.find(name))
     }
 
-    /// Answers the conversation as a part of `run`, a run started by another agent. The limits and the
-    /// listener of `run` apply. The agent's own [limits](Limits) apply as well.
+    /// Answers the conversation as a part of `run`, with its limits and listener, and the agent's own
+    /// [limits](Limits).
     ///
     /// # Errors
     /// [`AgentError`] if the agent has no answer.
@@ -203,15 +201,17 @@ impl Agent {
     ) -> Result<AgentOutput, AgentError> {
         let depth = conversation.depth();
         let limited = run.limited_to(self);
-        let run = limited.as_ref().unwrap_or(run);
+        let limited_run = limited.as_ref().unwrap_or(run);
         let span = AgentSpan::new(self.name(), self.description(), conversation.id());
-        let measured = run.with_span(&span);
-        let run = measured.as_ref().unwrap_or(run);
-        let members = self.sub_agents().iter().filter(|_| self.0.is_team());
-        let members = members.map(|agent| agent.name().to_owned()).collect();
+        let measured = limited_run.with_span(&span);
+        let own_run = measured.as_ref().unwrap_or(limited_run);
+        let mut members = Vec::new();
+        if self.0.is_team() {
+            members.extend(self.sub_agents().iter().map(|agent| agent.name().to_owned()));
+        }
         conversation.enter(self.name(), members).map_err(AgentError::TeamChanged)?;
-        let output = span.around(self.0.run(conversation, run)).await;
-        span.end(self.name(), &output, run.usage());
+        let output = span.around(self.0.run(conversation, own_run)).await;
+        span.end(self.name(), &output, own_run.usage());
         match &output {
             Ok(output) => conversation.agent_ended(depth, output),
             Err(_) => conversation.agent_failed(depth),
@@ -219,7 +219,7 @@ impl Agent {
         output
     }
 
-    /// Returns whether `self` and `other` are clones of the same agent.
+    /// Returns whether both are clones of the same agent.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

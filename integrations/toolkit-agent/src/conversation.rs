@@ -40,15 +40,15 @@ use toolkit_core::Session;
 use toolkit_core::context::SessionMap;
 use toolkit_llm::{Message, Messages};
 
-/// A sequence of messages between a user and agents, and the session with its values. Clones have their own
-/// messages but share the session.
+/// The messages between a user and agents, and the session. Clones have their own messages but share the
+/// session.
 ///
-/// A conversation can be serialized at any time, even in the middle of a run, and continued later.
+/// A conversation can be serialized at any time, even in the middle of a run.
 /// [`Agent::resume`](crate::Agent::resume) continues an unfinished run. If the program adds new input
 /// instead, calls without a result get an error result.
 ///
-/// The [details](toolkit_core::ToolError::details) of errors, such as the messages of panics, are not stored,
-/// because they may contain secrets. Use [`with_error_details`](Self::with_error_details) to store them too.
+/// The [details](toolkit_core::ToolError::details) of errors may contain secrets. Only
+/// [`with_error_details`](Self::with_error_details) stores them.
 ///
 /// ```
 /// use toolkit_ai::agent::Conversation;
@@ -67,38 +67,36 @@ use toolkit_llm::{Message, Messages};
 pub struct Conversation {
     id: Arc<str>,
     user_id: String,
-    /// Changed by [`record`](Self::record), but for what the run has spent, and for the conversations of called agents and
-    /// branches, which have entries of their own.
+    /// Changed by [`record`](Self::record), except for what the run has spent, and for the conversations of
+    /// called agents and branches, which have their own entries.
     state: State,
     /// The session without its id. Only the values without a key prefix are saved.
     session: Session,
-    /// Whether the JSON of the conversation includes the details of errors.
     error_details: bool,
-    /// The sessions to which the conversation belongs. Keeps the session values of the user in memory while this
-    /// conversation is open; all conversations of the user share these values.
+    /// The sessions of the conversation. Keeps the session values of its user in memory while it is open.
     pub(crate) lease: Option<Arc<dyn Any + Send + Sync>>,
     log: OwnLog,
-    /// The path to this conversation from the outermost one, with a `/` after each key.
+    /// The path from the outermost conversation, with `/` after each key.
     node: Arc<str>,
     live: Live,
 }
 
-/// What a process knows of a conversation in addition to its state.
+/// What a process knows of a conversation beside its state.
 #[derive(Debug, Clone, Default)]
 struct Live {
-    /// The number of agents that are working in this conversation now.
+    /// The number of agents working here now.
     depth: usize,
-    /// The number of agents that were working when the run was last resumed, and have not begun again.
+    /// The number of agents that worked when the run was last resumed, and have not begun again.
     resumed: usize,
-    /// The pieces of the model's message since its last complete call.
+    /// The pieces of the message since its last complete call.
     arrived: Arrived,
     views: Views,
-    /// A weak reference that is alive while a run works in this conversation.
+    /// Alive while a run works in this conversation.
     running: Weak<()>,
 }
 
-/// The log to which a conversation is saved. `None` if it is not saved. A clone of a conversation has its own position:
-/// after one of them is saved, a save of the other is refused.
+/// The log of a saved conversation. A clone has its own position: after one of them is saved, a save of the
+/// other is refused.
 #[derive(Debug, Default)]
 struct OwnLog(Option<Arc<Log>>);
 
@@ -108,7 +106,7 @@ impl Clone for OwnLog {
     }
 }
 
-/// The id of the owner of the conversation. Tools of a run receive it as an extension of their context.
+/// The owner's id, an extension of the tools' context.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner(pub(crate) String);
 
@@ -143,40 +141,38 @@ impl Conversation {
         &self.id
     }
 
-    /// Returns the id of the user, or an empty string if the user is unknown.
+    /// Returns the id of the user, or an empty string if it is unknown.
     #[must_use]
     pub fn user_id(&self) -> &str {
         &self.user_id
     }
 
-    /// Returns the messages. They do not include the messages of an unfinished turn. [`settle`](Self::settle)
-    /// adds these messages.
+    /// Returns the messages, without those of an unfinished turn, which [`settle`](Self::settle) adds.
     ///
-    /// An answer is not included before it has passed the [guardrails](crate::guardrail) for answers, and neither is
-    /// its text before a pause of the provider.
+    /// An answer, and its text before a pause of the provider, is included only after it has passed the
+    /// [guardrails](crate::guardrail) for answers.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         let shown = self.state.history.unchecked.unwrap_or(usize::MAX).min(self.state.history.len());
         self.state.history.messages.get(..shown).unwrap_or_default()
     }
 
-    /// Returns all messages, including text before a pause that guardrails have not checked.
+    /// Returns all messages, including unchecked text before a pause.
     pub(crate) fn all_messages(&self) -> &[Message] {
         &self.state.history.messages
     }
 
-    /// Returns the list of all messages, including text before a pause that guardrails have not checked.
+    /// Returns all messages, including unchecked text before a pause.
     pub(crate) fn history(&self) -> &Messages {
         &self.state.history.messages
     }
 
-    /// Returns the messages that guardrails have not checked: text before a pause of the provider.
+    /// Returns the unchecked text before a pause of the provider.
     pub(crate) fn unchecked(&self) -> &[Message] {
         self.state.history.messages.get(self.messages().len()..).unwrap_or_default()
     }
 
-    /// Returns the [messages](Self::messages) from the index `begin` on. If they are all messages, the returned list
-    /// shares them instead of copying them.
+    /// Returns the [messages](Self::messages) from the index `begin` on, shared if these are all.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
         match self.messages().get(begin..) {
             Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
@@ -184,8 +180,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the time of the message at `index`, with a precision of one second. Returns `None` if the time
-    /// is unknown.
+    /// Returns the time of the message at `index`, in whole seconds, if it is known.
     #[must_use]
     pub fn time_of(&self, index: usize) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_secs(*self.state.history.times.get(index)?))
@@ -193,8 +188,8 @@ impl Conversation {
 
     /// Adds a message. An unfinished turn is [settled](Self::settle) first.
     ///
-    /// A message of the user also ends an unfinished run: [`resume`](crate::Agent::resume) then answers this
-    /// message instead of continuing the run.
+    /// A user message also ends an unfinished run: [`resume`](crate::Agent::resume) then answers this
+    /// message.
     pub fn push(&mut self, message: impl Into<Message>) {
         let mut message = message.into();
         if self.live.running.strong_count() == 0 && matches!(message, Message::User(_)) {
@@ -207,33 +202,37 @@ impl Conversation {
         self.record(Entry::Message(Box::new(message)));
     }
 
-    /// Returns the session of the conversation. The tools of a run see the same session.
+    /// Returns the session, which tools see, too.
     #[must_use]
     pub fn session(&self) -> Session {
         self.session.clone().with_id(self.id.clone())
     }
 
-    /// Sets the session values with the key prefix `user:`, which all conversations of a user share. They are
-    /// not saved with the conversation.
+    /// Returns the session values without a key prefix.
+    pub(crate) fn session_values(&self) -> SessionMap {
+        self.session.store().clone()
+    }
+
+    /// Sets the session values with the key prefix `user:`, shared by all conversations of a user and not
+    /// saved with this one.
     #[must_use]
     pub fn with_user_state(mut self, user: SessionMap) -> Self {
         self.session = self.session.with_user(user);
         self
     }
 
-    /// Sets the session values with the key prefix `app:`, which all conversations share. They are not saved
-    /// with the conversation.
+    /// Sets the session values with the key prefix `app:`, shared by all conversations and not saved with
+    /// this one.
     #[must_use]
     pub fn with_app_state(mut self, app: SessionMap) -> Self {
         self.session = self.session.with_app(app);
         self
     }
 
-    /// Keeps the latest `max` messages, and removes all older messages. Unfinished parallel agents are abandoned.
+    /// Removes all but the latest `max` messages. Unfinished parallel agents are abandoned.
     ///
-    /// Fewer than `max` messages may remain, because providers require that a history begins with a user
-    /// message. More than `max` messages remain if the latest user message is older. This message and all
-    /// messages after it always remain.
+    /// Fewer may remain, because providers require that a history begins with a user message. The latest
+    /// user message and all after it always remain.
     pub fn keep_latest(&mut self, max: usize) {
         if self.state.has_branches() {
             self.abandon();
@@ -246,15 +245,14 @@ impl Conversation {
         }
     }
 
-    /// Completes a turn that was left unfinished by a crash, a dropped run or an
-    /// [interruption](crate::AgentError::Interrupted).
+    /// Completes a turn that a crash, a dropped run or an [interruption](crate::AgentError::Interrupted)
+    /// left unfinished.
     ///
-    /// The message and the results of the turn remain. Each call without a result gets an error result, which tells
-    /// the model whether the call may have run. Pending calls cannot be decided afterwards.
+    /// Calls without a result get an error result, which tells the model whether the call may have run.
+    /// Pending calls cannot be decided afterwards.
     ///
-    /// If the agent of the turn checks its answers with a [guardrail](crate::guardrail), an answer in the
-    /// turn is removed, because the guardrail has not checked it. Text before a pause of the provider is removed for
-    /// the same reason.
+    /// If the agent checks its answers with a [guardrail](crate::guardrail), an unchecked answer, and text
+    /// before a pause of the provider, is removed.
     pub fn settle(&mut self) {
         self.keep_arrived();
         if self.state.turn.is_some() || self.state.history.unchecked.is_some() {
@@ -262,9 +260,9 @@ impl Conversation {
         }
     }
 
-    /// Ends an unfinished run without an answer, for example if the program has no longer the agents that it began
-    /// with. The messages of its unfinished agents stay. Calls without a result get an error result, as by
-    /// [`settle`](Self::settle).
+    /// Ends an unfinished run without an answer, for example if the program no longer has its agents.
+    ///
+    /// Their messages stay, and calls without a result get an error result, as by [`settle`](Self::settle).
     pub fn abandon(&mut self) {
         if self.state.run.as_ref().is_none_or(|run| run.end.is_none()) {
             self.end_latest_run();
@@ -280,8 +278,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the calls that wait for a decision or a result from the program. They include the calls of
-    /// agents called as tools and of parallel agents.
+    /// Returns the calls that wait for the program, including those of agents called as tools and of
+    /// parallel agents.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingCall> {
         let mut found = Vec::new();
@@ -293,16 +291,17 @@ impl Conversation {
 setters! { Conversation:
     /// Sets the id of the user.
     with_user_id(user_id: impl Into<String>) = user_id.into();
-    /// Sets whether the JSON of the conversation includes the [details](toolkit_core::ToolError::details) of errors. By
-    /// default, only the results and [events](crate::RunEvent::Result) of a run contain them.
+    /// Sets whether the JSON of the conversation includes the [details](toolkit_core::ToolError::details)
+    /// of errors.
+    ///
+    /// By default, only a run's results and [events](crate::RunEvent::Result) contain them.
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Returns the index of the first message that remains if the history is limited to `max` messages.
+/// Returns the index of the first message that remains in a history of `max` messages.
 ///
 /// This is the first user message within the last `max` messages, or else the latest user message, which
-/// `latest_input` finds. Feedback about an invalid answer does not count as a user message, because the question
-/// comes before it.
+/// `latest_input` finds. Feedback about an invalid answer is none, because the question comes before it.
 pub(crate) fn start_of_latest(
     messages: &[Message],
     max: usize,

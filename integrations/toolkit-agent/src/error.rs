@@ -9,11 +9,10 @@ use std::time::Duration;
 use toolkit_core::BuildError;
 use toolkit_llm::ModelError;
 
-/// The error of a failed run, together with its output up to the failure.
+/// The error of a failed run, with its output.
 ///
-/// The output contains the tokens, the cost, the numbers of calls and the messages of the run, so a program
-/// can account for a failed run. `?` converts the failure into an [`AgentError`] where a function returns
-/// one.
+/// The output has the tokens, the cost and the messages that a program needs to account for the run. `?`
+/// converts the failure into an [`AgentError`] where a function returns one.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, AgentError};
@@ -38,64 +37,64 @@ use toolkit_llm::ModelError;
 pub struct RunError {
     /// The error.
     pub error: AgentError,
-    /// The output up to the failure. After an [interruption](AgentError::Interrupted), the messages do not
-    /// include the unfinished turn, because this turn is still in progress. The tokens of a model call that
-    /// was ended by a timeout or a cancellation are unknown and not included.
+    /// The output up to the failure.
     ///
-    /// After [`AgentError::InvalidOutput`], the text is the last answer of the model, or a note if the agent
-    /// checks its answers with guardrails. If only the last save has failed ([`AgentError::Store`]), the text
-    /// is the answer.
+    /// After an [interruption](AgentError::Interrupted), the messages lack the turn, which is still in
+    /// progress. The tokens lack those of a model call that a timeout or a cancellation ended.
+    ///
+    /// After [`AgentError::InvalidOutput`], the text is the last answer of the model, or a note if the
+    /// agent checks its answers with guardrails. If only the last save failed ([`AgentError::Store`]), the
+    /// text is the answer.
     pub output: Box<RunOutput>,
 }
 
-/// An error of a run. The functions that start a run return it in a [`RunError`].
+/// An error of a run, returned in a [`RunError`].
 ///
-/// The conversation can be continued after any error. Every call in its messages has a result, and the
-/// pending calls of an interrupted run can still be decided.
+/// The conversation can be continued after any error: every call in its messages has a result, and pending
+/// calls can still be decided.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// A model call failed. If the error was temporary, the retries failed too.
+    /// A model call failed, after retries of temporary errors.
     Model(ModelError),
     /// The run reached a limit.
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
-    /// The run has stopped because calls wait for decisions or results from the program. The conversation
-    /// contains these pending calls, even after it is saved and loaded again.
-    /// [`Agent::resume`](crate::Agent::resume) continues the run with
+    /// The run has stopped because calls wait for the program. The conversation contains them, even when
+    /// saved. [`Agent::resume`](crate::Agent::resume) continues the run with
     /// [decisions](crate::ResumeRequest::decide).
     #[non_exhaustive]
     Interrupted {
-        /// The calls that wait for a decision or a result from the program.
+        /// The calls that wait.
         pending: Vec<PendingCall>,
     },
-    /// A decision of the program names no pending call, or approves a call that does not wait for approval. Or the
-    /// run was not interrupted when the conversation was saved, so it may still work. The conversation is unchanged.
+    /// A decision names no pending call, or approves a call that does not wait for approval. Or the
+    /// conversation was not saved as interrupted, so its run may still work. The conversation is unchanged.
     InvalidDecision(String),
-    /// The run was interrupted in an agent or in a team that the program no longer has, or a call waits for a tool that
-    /// is gone. The conversation is unchanged: the earlier program can resume the run, and
+    /// The run was interrupted in an agent or a team that the program no longer has, or a call waits for a
+    /// tool that is gone. The conversation is unchanged: the earlier program can resume the run, and
     /// [`Conversation::abandon`](crate::Conversation::abandon) ends it.
     TeamChanged(String),
-    /// The tools of the agent are invalid, or a tool needs [state of the run](crate::RunRequest::state) that the run does
-    /// not have. Pending calls still wait.
+    /// The agent's tools are invalid, or a tool needs [state](crate::RunRequest::state) that the run lacks.
+    /// Pending calls still wait.
     Build(BuildError),
-    /// A typed run has no valid answer: no answer matched the requested type, the model refused to answer, or a
-    /// [guardrail](crate::guardrail::Guardrail) has blocked the answer.
+    /// No answer of a typed run matched the type, the model refused to answer, or a
+    /// [guardrail](crate::guardrail::Guardrail) blocked the answer.
     InvalidOutput(String),
     /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
     #[non_exhaustive]
     Blocked {
-        /// The name of the guardrail.
+        /// The guardrail's name.
         guardrail: String,
-        /// The name of the agent that has this guardrail.
+        /// The agent that has this guardrail.
         agent: String,
-        /// The reason given by the guardrail.
+        /// The guardrail's reason.
         reason: String,
     },
-    /// The model transferred the conversation to an agent that does not belong to the team.
+    /// The model transferred to an agent outside the team.
     UnknownAgent(String),
-    /// All agents of a parallel team failed. The list contains the name and the error of each agent.
+    /// All agents of a parallel team failed. The list has the name and the error of each.
     Branches(Vec<(String, Self)>),
     /// The conversation could not be read or saved.
     Store(StoreError),
@@ -109,7 +108,7 @@ pub enum AgentError {
 pub enum Limit {
     /// The maximum number of model calls.
     ModelCalls(u32),
-    /// The maximum number of input and output tokens together.
+    /// The maximum of input and output tokens together.
     Tokens(u64),
     /// The maximum cost of the model calls.
     Cost(f64),
@@ -132,12 +131,10 @@ impl fmt::Display for AgentError {
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Interrupted { pending } => {
                 f.write_str("the run was interrupted; resume it with decisions about its pending calls")?;
-                let line =
-                    |call: &PendingCall| (call.id.clone(), call.call.name.clone(), call.reason.to_string());
-                pending
-                    .iter()
-                    .map(line)
-                    .try_for_each(|(id, tool, reason)| write!(f, "\n- `{id}`: `{tool}` {reason}"))
+                for PendingCall { id, call, reason, .. } in pending {
+                    write!(f, "\n- `{id}`: `{}` {reason}", call.name)?;
+                }
+                Ok(())
             }
             Self::InvalidDecision(reason) | Self::TeamChanged(reason) => f.write_str(reason),
             Self::Build(error) => error.fmt(f),
@@ -152,7 +149,10 @@ impl fmt::Display for AgentError {
             }
             Self::Branches(failed) => {
                 f.write_str("all agents failed")?;
-                failed.iter().try_for_each(|(name, error)| write!(f, "\n- `{name}`: {error}"))
+                for (name, error) in failed {
+                    write!(f, "\n- `{name}`: {error}")?;
+                }
+                Ok(())
             }
             Self::Store(error) => error.fmt(f),
             Self::Other(reason) => f.write_str(reason),
@@ -183,15 +183,14 @@ impl Error for AgentError {
 }
 
 impl AgentError {
-    /// Returns whether the turn of a run that ends with this error is continued by a run of the right program, with the
-    /// right agents, tools and state. Nothing of the turn was changed.
+    /// Returns whether a run with the right agents, tools and state continues the unchanged turn.
     pub(crate) fn keeps_the_turn(&self) -> bool {
         matches!(self, Self::TeamChanged(_) | Self::Build(_))
     }
 }
 
 impl RunError {
-    /// Creates the failure of a run. `output` is `None` if the run failed before it began.
+    /// Creates the failure of a run. `output` is `None` if the run did not begin.
     pub(crate) fn new(error: AgentError, output: Option<RunOutput>) -> Self {
         Self { error, output: Box::new(output.unwrap_or_default()) }
     }
@@ -222,7 +221,7 @@ impl From<RunError> for AgentError {
     }
 }
 
-/// Implements `From` for errors that happen before a run begins. The output in the [`RunError`] is empty.
+/// Implements `From` for errors before a run, with empty output.
 macro_rules! before_run {
     ($($error:ty),+) => {
         $(impl From<$error> for RunError {

@@ -14,14 +14,13 @@ use toolkit_llm::model::RequestLoss;
 
 /// An event of a run.
 ///
-/// In JSON, the field `type` names the variant: `text`, `tool`, `finished` and so on. The client of a web
-/// service, for example, can deserialize the event again. The JSON contains the times of tool events in whole
-/// milliseconds. It contains the [details](toolkit_core::ToolError::details) of an error only if the error
-/// stores them.
+/// In JSON, the field `type` names the variant (`text`, `tool`, `finished`), so a client can read the event
+/// again. Times of tool events are whole milliseconds. The JSON has the
+/// [details](toolkit_core::ToolError::details) of an error only if the error stores them.
 ///
-/// Each event except `Finished` and `Waiting` has a field `within`. It lists the tool calls and the parallel agents that
-/// enclose the agent, the outermost first. It is empty for the agents of the conversation itself. If an agent
-/// is called twice at the same time, this field distinguishes the events of the two calls.
+/// In all events but `Finished` and `Waiting`, the field `within` lists the tool calls and parallel agents
+/// that enclose the agent, outermost first. It tells simultaneous calls of one agent apart, and is empty
+/// for the agents of the conversation itself.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, RunEvent, RunScope};
@@ -52,253 +51,249 @@ pub enum RunEvent {
     /// An agent starts.
     #[non_exhaustive]
     AgentStarted {
-        /// The name of the agent.
+        /// The agent.
         agent: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The agent sends a request to a model.
     #[non_exhaustive]
     ModelCalled {
-        /// The name of the agent that calls the model.
+        /// The agent that calls the model.
         agent: String,
-        /// The name of the model.
+        /// The model.
         model: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// Parts of a request were left out, because the provider's API cannot express them. A run emits each
-    /// loss only once for the same agent.
+    /// Parts of a request that the provider's API cannot express were left out. A run emits each loss once
+    /// per agent.
     #[non_exhaustive]
     RequestLosses {
-        /// The name of the agent that has made the request.
+        /// The agent that made the request.
         agent: String,
-        /// The losses that the run has not emitted for this agent before.
+        /// The new losses.
         losses: Vec<RequestLoss>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The next piece of the answer's text.
     #[non_exhaustive]
     Text {
-        /// The name of the answering agent.
+        /// The answering agent.
         agent: String,
-        /// The next piece of the text.
+        /// The piece.
         text: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The next piece of the model's reasoning.
     #[non_exhaustive]
     Reasoning {
-        /// The name of the answering agent.
+        /// The answering agent.
         agent: String,
-        /// The next piece of the reasoning.
+        /// The piece.
         text: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// The model begins to write a tool call.
     #[non_exhaustive]
     CallStarted {
-        /// The name of the answering agent.
+        /// The answering agent.
         agent: String,
         /// The id of the call.
         call_id: CallId,
-        /// The name of the tool, as the model wrote it.
+        /// The tool's name, as the model wrote it.
         tool: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The next piece of a tool call's arguments, as the model writes them.
-    /// [`CallStarted`](Self::CallStarted) always comes before.
+    /// The next piece of a tool call's arguments, after its [`CallStarted`](Self::CallStarted).
     ///
-    /// Together, the pieces of a call are the JSON of its arguments, except that spaces and escapes may
-    /// differ. The pieces of a custom tool's call are its free text. A call has no pieces if it has no
-    /// arguments, or if the provider sends them at once.
+    /// Together, the pieces are the JSON of the arguments, except for spaces and escapes, or a custom
+    /// tool's free text. There are none without arguments, or if the provider sends them at once.
     #[non_exhaustive]
     CallArguments {
-        /// The name of the answering agent.
+        /// The answering agent.
         agent: String,
         /// The id of the call.
         call_id: CallId,
-        /// The next piece of the arguments.
+        /// The piece.
         piece: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An event of the dispatcher: a tool call was queued, started, retried, ended and so on.
+    /// An event of the dispatcher, for example that a tool call was queued, started, retried or ended.
     #[non_exhaustive]
     Tool {
-        /// The name of the agent that has made the tool call.
+        /// The agent that made the call.
         agent: String,
         /// The event.
         event: Box<ToolEvent>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The provider has called a tool that the provider itself runs. If the output arrives later, a second
-    /// event with the same id contains the output.
+    /// The provider has called a tool that it runs itself. Output that arrives later comes in a second
+    /// event with the same id.
     #[non_exhaustive]
     HostedCall {
-        /// The name of the answering agent.
+        /// The answering agent.
         agent: String,
-        /// The call, with the output if it has arrived.
+        /// The call, with its output if it has arrived.
         call: Box<HostedCall>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// The result of a tool call. Results are emitted in the order of completion.
+    /// The result of a tool call, in the order of completion.
     #[non_exhaustive]
     Result {
-        /// The name of the agent that has made the call.
+        /// The agent that made the call.
         agent: String,
         /// The result.
         result: Box<ToolResult>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A call waits for a decision or a result from the program. The run will be interrupted when its other calls
-    /// have ended. Decisions are accepted after that.
+    /// A call waits for a decision or a result from the program. The run accepts them once it is
+    /// interrupted, when its other calls have ended.
     #[non_exhaustive]
     CallPending {
-        /// The name of the agent that has made the call.
+        /// The agent that made the call.
         agent: String,
-        /// The key of the call in [`Decisions`](crate::Decisions), as in [`PendingCall::id`](crate::PendingCall::id).
-        /// If the call waits for calls of the called agent, the decisions are about those.
+        /// The key of the call in [`Decisions`](crate::Decisions), like
+        /// [`PendingCall::id`](crate::PendingCall::id). If the call waits for calls of the called agent,
+        /// the decisions are about those.
         id: String,
         /// The id of the call.
         call_id: CallId,
-        /// The reason why the call waits.
+        /// Why the call waits.
         reason: Pending,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A complete message of the model. Earlier text events contained the pieces of this message.
+    /// A complete message of the model.
     #[non_exhaustive]
     Message {
-        /// The message. Its field [`agent`](AssistantMessage::agent) names the author.
+        /// The message, with its [author](AssistantMessage::agent).
         message: Box<AssistantMessage>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An answer failed or broke off, and the agent calls the model again after a pause. Listeners should
-    /// discard the pieces of the failed answer.
+    /// An answer failed or broke off, and the agent will call the model again. Discard its pieces.
     #[non_exhaustive]
     ModelRetried {
-        /// The name of the agent that calls the model.
+        /// The agent that calls the model.
         agent: String,
-        /// The message of the error.
+        /// The error message.
         error: String,
         /// The time until the next attempt.
         pause: Duration,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An answer broke off after a call had started. Its pieces stay: the agent calls the model again after a pause, with
-    /// the results of its calls.
+    /// An answer broke off after a call had started. The agent keeps its pieces and calls the model again
+    /// with the results.
     #[non_exhaustive]
     AnswerBroken {
-        /// The name of the agent that calls the model.
+        /// The agent that calls the model.
         agent: String,
-        /// The message of the error.
+        /// The error message.
         error: String,
-        /// The time until the next call of the model.
+        /// The time until the next model call.
         pause: Duration,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A [compaction](crate::compaction::Compaction) left out or shortened messages sent to a model, because
-    /// they were too long for the model's context window.
+    /// A [compaction](crate::compaction::Compaction) left out or shortened messages too long for the
+    /// model's context window.
     #[non_exhaustive]
     Compacted {
-        /// The name of the agent with the compacted messages.
+        /// The agent with the compacted messages.
         agent: String,
-        /// The tokens of the request before the compaction. The provider's last token count is used if there
-        /// is one, and newer messages are estimated.
+        /// The request's tokens before: the provider's last count if there is one, with estimates for newer
+        /// messages.
         tokens_before: u64,
-        /// The estimated tokens of the request after the compaction.
+        /// The request's estimated tokens afterwards.
         tokens_after: u64,
-        /// The number of messages that this compaction has replaced with a summary or a note. 0 if the
-        /// compaction has only shortened tool results.
+        /// The messages replaced with a summary or a note. 0 if only tool results were shortened.
         messages_left_out: usize,
-        /// The reason why a new summary failed. `None` if nothing failed. After a failure, the model reads
-        /// the earlier summary and a note about the messages left out.
+        /// Why a new summary failed, if it did. The model then reads the earlier summary and a note about
+        /// the messages left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary_error: Option<String>,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// A guardrail has replaced or blocked a value, or ended the run.
+    /// A guardrail replaced or blocked a value, or ended the run.
     #[non_exhaustive]
     Guardrail {
-        /// The name of the agent that has this guardrail.
+        /// The agent that has this guardrail.
         agent: String,
-        /// The name of the guardrail.
+        /// The guardrail's name.
         guardrail: String,
-        /// The effect of the guardrail.
+        /// What the guardrail did.
         action: GuardAction,
-        /// The text that replaces a blocked value, or the reason for the end of the run. Empty for a replaced
-        /// value.
+        /// The text in place of a blocked value, or the reason for the end. Empty for a replaced value.
         reason: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// Another agent takes over the conversation.
     #[non_exhaustive]
     Transferred {
-        /// The name of the agent that has transferred the conversation.
+        /// The earlier agent.
         from: String,
-        /// The name of the agent that continues the conversation.
+        /// The agent that takes over.
         to: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// One of several parallel agents failed. The others continue.
+    /// A parallel agent failed. The others continue.
     #[non_exhaustive]
     BranchFailed {
-        /// The name of the agent that failed.
+        /// The failed agent.
         agent: String,
-        /// The message of the error.
+        /// The error message.
         error: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
     /// An agent ends.
     #[non_exhaustive]
     AgentEnded {
-        /// The name of the agent that ends.
+        /// The agent.
         agent: String,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
-    /// An event of the program, from [`Run::custom_event`](crate::Run::custom_event).
+    /// An event from [`Run::custom_event`](crate::Run::custom_event).
     #[non_exhaustive]
     Custom {
-        /// The name of the event.
+        /// The event's name.
         name: String,
-        /// What it contains.
+        /// The event's content.
         data: serde_json::Value,
-        /// The tool calls and the parallel agents that enclose the agent, the outermost first.
+        /// The enclosing calls and agents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<RunScope>,
     },
@@ -308,7 +303,7 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
-    /// The run has stopped, because calls wait for decisions or results from the program; this is the last event.
+    /// The run has stopped because calls wait for the program; this is the last event.
     /// [`Agent::resume`](crate::Agent::resume) continues it.
     #[non_exhaustive]
     Waiting {
@@ -319,23 +314,22 @@ pub enum RunEvent {
     },
 }
 
-/// A tool call or a parallel agent that encloses other agents of a run.
+/// A tool call or parallel agent around other agents.
 ///
 /// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunScope {
-    /// A call of an agent as a tool, with the id of the call. If an earlier call of the message has the same id, `#` and
-    /// the index of the call follow it.
+    /// An agent called as a tool. If an earlier call of the message has the same id, `#` and the index of
+    /// the call follow the id.
     Call(CallId),
-    /// One of several parallel agents, with its index in the group.
+    /// A parallel agent, by its index in the group.
     Branch(usize),
 }
 
 impl RunEvent {
-    /// Returns the tool calls and the parallel agents that enclose the agent of the event, the outermost
-    /// first.
+    /// Returns the enclosing tool calls and parallel agents, outermost first.
     #[must_use]
     pub fn within(&self) -> &[RunScope] {
         match self {

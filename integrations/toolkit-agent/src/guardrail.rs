@@ -9,48 +9,45 @@ use toolkit_core::{Session, ToolCall, ToolOutput};
 use toolkit_llm::{Messages, UserMessage};
 use toolkit_llm::{ModelRequest, ModelResponse};
 
-/// A check of one type of value in the runs of an agent. The check can replace or block the value, or end the
-/// run.
+/// A check that can pass, replace or block one type of value, or end the run.
 ///
-/// The type of the checked value decides when the check runs:
+/// The type decides when the check runs:
 ///
 /// | type | when the check runs | after [`Verdict::Block`] |
 /// | --- | --- | --- |
 /// | [`UserMessage`] | before the first model call | the text is the agent's answer; the input is removed |
 /// | [`ModelRequest`] | before each model call | the text is the response; the model is not called |
 /// | [`ModelResponse`] | after each model call, before its tool calls run | the text is the response; its calls do not run |
-/// | [`ToolCall`] | before each call of a tool, inside of all middleware | the model reads the text as an error; the tool does not run |
-/// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text instead of the output, as an error |
+/// | [`ToolCall`] | before each tool call, inside of all middleware | the model reads the text as an error; the tool does not run |
+/// | [`ToolOutput`] | after each successful call, and on results that the program [supplies](crate::Decision) | the model reads the text as an error instead |
 /// | [`AgentOutput`] | on the answer of the agent | the text replaces the answer, also in the conversation |
 ///
-/// A check of a [`ToolCall`] runs inside of all middleware. It gets the arguments that the tool receives:
-/// near misses such as `"5"` for 5 are coerced, and parameters have their own names instead of aliases. If
-/// the check replaces the call, the tool gets the new arguments. A replacement with the name of another tool
-/// denies the call.
+/// A check of a [`ToolCall`] sees the arguments that the tool receives: near misses such as `"5"` for 5 are
+/// coerced, and aliases are replaced by parameter names. If it replaces the call, the tool gets the new
+/// arguments. A replacement with another tool's name denies the call.
 ///
-/// In a [typed run](crate::RunRequest::typed), an answer is checked only if it matches the
-/// requested type. If the agent has a guardrail for [`AgentOutput`], an invalid answer is withheld: it
-/// appears neither in events nor in the conversation. The error messages about an invalid answer may quote
-/// parts of it. The model reads them, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput)
-/// contains them.
+/// In a [typed run](crate::RunRequest::typed), only an answer of the requested type is checked. With a
+/// guardrail for [`AgentOutput`], an invalid answer appears neither in events nor in the conversation, but
+/// the error that the model reads, and [`AgentError::InvalidOutput`](crate::AgentError::InvalidOutput), may
+/// quote it.
 ///
-/// An answer is not part of the [messages](crate::Conversation::messages) before its check. If a run is cancelled
-/// before, the answer is removed. If it is dropped, a [resumed](crate::Agent::resume) run checks the answer again, and
-/// new input removes it; until then, the JSON and the log of the conversation contain it. Calls beside the answer, and
-/// their results, always stay. Text before a pause of the provider is hidden in the same way, but a resumed run of the
-/// same agent continues it.
+/// An answer joins the [messages](crate::Conversation::messages) after its check. If the run is cancelled
+/// before, the answer is removed. If the run is dropped, the JSON and the log of the conversation contain
+/// it until a [resumed](crate::Agent::resume) run checks it again, or new input removes it. Calls beside
+/// the answer, and their results, always stay. Text before a pause of the provider is hidden as well, but a
+/// resumed run of the same agent continues it.
 ///
-/// In a typed run, the check may read the arguments of one call. The text and the other answers in the same message
-/// were then not checked, so they are withheld.
+/// If the checked answer is the arguments of a call, the text and the other answers in the same message are
+/// withheld as unchecked.
 ///
-/// A run on a [saved conversation](crate::Place) saves its input before the checks begin, so that the input
-/// survives a crash. A loaded conversation does not contain a blocked or replaced input, but the store keeps it in the
-/// log until the conversation is [erased](crate::Sessions::erase) or deleted. A [`Recorder`](toolkit_llm::record::Recorder) records all
-/// that its model reads and writes, also before a check.
+/// A run on a [saved conversation](crate::Place) saves its input before the checks, in case of a crash. The
+/// log keeps even a blocked or replaced input until the conversation is [erased](crate::Sessions::erase) or
+/// deleted. A [`Recorder`](toolkit_llm::record::Recorder) records what its model reads and writes, even
+/// before a check.
 ///
-/// Guardrails for the same type run in the order in which they were added. Each checks the value that the
-/// guardrail before it has returned. An agent that is called as a tool, or continues a transferred
-/// conversation, uses only its own guardrails.
+/// Guardrails for the same type run in the order of addition, each on the value that the one before has
+/// returned. An agent that is called as a tool, or continues a transferred conversation, uses only its own
+/// guardrails.
 ///
 /// ```
 /// use toolkit_ai::agent::guardrail::{Guardrail, GuardContext, Verdict};
@@ -84,19 +81,18 @@ pub struct Guardrail {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict<T> {
-    /// The value is accepted unchanged.
+    /// The value is accepted.
     Pass,
-    /// Another value replaces the checked value.
+    /// Another value replaces this one.
     Replace(T),
-    /// The value is blocked, and the text replaces it. [`Guardrail`] says where the text goes for each type
-    /// of value.
+    /// The text replaces the value, at the place that [`Guardrail`] lists.
     Block(String),
-    /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked), which contains this reason.
-    /// Running calls are cancelled, and no further call begins. In a team, all agents stop.
+    /// The run ends with [`AgentError::Blocked`](crate::AgentError::Blocked) and this reason. Running calls
+    /// are cancelled, and in a team all agents stop.
     End(String),
 }
 
-/// The agent, the session and the run in which a [`Guardrail`] checks a value.
+/// The context of a [`Guardrail`]'s check.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GuardContext {
@@ -106,10 +102,9 @@ pub struct GuardContext {
     pub session: Session,
     /// The id of the run.
     pub invocation_id: String,
-    /// The tool call that is checked, or whose output is checked. `None` in checks of other values.
+    /// The call in checks of calls and outputs, or else `None`.
     pub call: Option<ToolCall>,
-    /// The messages of the conversation before the value, in checks of inputs and answers: the question that an answer
-    /// belongs to, for example. Empty in checks of other values. A request has its own messages.
+    /// The messages before the value, in checks of inputs and answers only. A request has its own.
     pub messages: Messages,
 }
 
@@ -118,18 +113,18 @@ pub struct GuardContext {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GuardAction {
-    /// The guardrail has replaced the value.
+    /// The value was replaced.
     Replaced,
-    /// The guardrail has blocked the value.
+    /// The value was blocked.
     Blocked,
-    /// The guardrail has ended the run.
+    /// The run was ended.
     Ended,
 }
 
 pub(crate) type CheckFn<T> =
     Arc<dyn Fn(T, GuardContext) -> BoxFuture<'static, (T, Verdict<T>)> + Send + Sync>;
 
-/// The function of a guardrail. The variant names the type of the values that it checks.
+/// The function of a guardrail, by its type.
 #[derive(Clone)]
 pub(crate) enum Check {
     Input(CheckFn<UserMessage>),
@@ -143,15 +138,14 @@ pub(crate) enum Check {
 mod sealed {
     use super::{Check, CheckFn};
 
-    /// A type of values that a guardrail can check. Other crates cannot implement this trait.
+    /// A type of values that a guardrail can check.
     pub trait Sealed: Clone + Send + 'static {
         #[allow(private_interfaces, reason = "programs cannot name the trait")]
         fn check(check: CheckFn<Self>) -> Check;
     }
 }
 
-/// A type of values that a [`Guardrail`] can check. The type decides when the check runs. Other crates cannot
-/// implement this trait.
+/// A type of values that a [`Guardrail`] can check. Other crates cannot implement it.
 pub trait Guarded: sealed::Sealed {}
 
 macro_rules! guarded {
@@ -175,7 +169,7 @@ guarded! {
 }
 
 impl Guardrail {
-    /// Creates a guardrail from a function. Events and errors of a run contain `name`.
+    /// Creates a guardrail from a function. Events and errors contain `name`.
     #[must_use]
     pub fn new<T: Guarded>(
         name: impl Into<String>,
@@ -190,9 +184,10 @@ impl Guardrail {
         )
     }
 
-    /// Creates a guardrail from an asynchronous function, for example one that asks a model. The calls of that model are a
-    /// run of their own: the limits and the cost of the checked run do not include them. If the check itself fails, it
-    /// decides what that means; [`Verdict::End`] lets nothing pass.
+    /// Creates a guardrail from an asynchronous function, such as one that asks a model.
+    ///
+    /// The limits and the cost of the run do not include the calls of that model. A check that fails
+    /// chooses its verdict; [`Verdict::End`] lets nothing pass.
     ///
     /// ```
     /// use toolkit_ai::agent::guardrail::{Guardrail, Verdict};
@@ -238,13 +233,11 @@ impl Guardrail {
         Self { name: name.into(), check: T::check(check), is_beside_model: false }
     }
 
-    /// Runs the check of an input at the same time as the first model call, so that the check costs no time.
+    /// Runs the check of an input beside the first model call, to save time.
     ///
-    /// Until the check has passed, no tool call starts and no event of the response is emitted. If the check
-    /// replaces or blocks the input, or ends the run, the model call is dropped. Tokens that the provider has
-    /// reported by then are counted.
-    ///
-    /// This setting has no effect on checks of other values.
+    /// Before it has passed, no tool call starts and no event of the response is emitted. If it does not
+    /// pass, the model call is dropped, and its tokens so far are counted. Other checks ignore this
+    /// setting.
     #[must_use]
     pub fn beside_model(mut self) -> Self {
         self.is_beside_model = true;

@@ -1,5 +1,6 @@
 //! Macros and small functions used throughout the crate.
 
+use std::any::Any;
 use std::fmt::Write;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,16 +11,19 @@ use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, append_json, lock};
 
-/// Calls `work`, a function of the program. A panic becomes an error with its message.
+/// Calls a function of the program. A panic becomes an error with its message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        text.unwrap_or("no message").to_owned()
-    })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic).to_owned())
 }
 
-/// Awaits `work`, a future of the program. A panic becomes an error with its message.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        return text;
+    }
+    panic.downcast_ref::<String>().map_or("no message", String::as_str)
+}
+
+/// Awaits a future of the program. A panic becomes an error with its message.
 pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, String> {
     let mut work = pin!(work);
     poll_fn(|cx| match guarded(|| work.as_mut().poll(cx)) {
@@ -29,7 +33,7 @@ pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, Stri
     .await
 }
 
-/// Returns a new id of a run: the time of the first run of this process, the process id and a counter.
+/// Returns a new id of a run: the time of this process's first run, the process id and a counter.
 pub(crate) fn new_id() -> Arc<str> {
     static FIRST: OnceLock<String> = OnceLock::new();
     static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -55,7 +59,7 @@ macro_rules! from_contents {
     ($($all:tt)*) => { toolkit_core::__from_contents! { $($all)* } };
 }
 
-/// Declares the object-safe form of a trait, and implements it for all types that implement the trait.
+/// Declares and implements the object-safe form of a trait.
 macro_rules! object_safe {
     (
         $(#[$doc:meta])* $visibility:vis trait $object:ident: $trait:ident {

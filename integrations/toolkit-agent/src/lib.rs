@@ -24,33 +24,34 @@
 //!
 //! | task | items |
 //! | --- | --- |
-//! | connect a model | a client from [Features](#features), your own [`ChatModel`](toolkit_llm::ChatModel) or [`transport::Transport`](toolkit_llm::transport::Transport) |
+//! | connect a model | a client from [Features](#features), your [`ChatModel`](toolkit_llm::ChatModel) or [`Transport`](toolkit_llm::transport::Transport) |
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
-//! | run it | [`Agent::run`]; [`on`](RunRequest::on) a [`Conversation`]; with the other methods of [`RunRequest`] |
+//! | run it | [`Agent::run`], [`on`](RunRequest::on) a [`Conversation`]; see [`RunRequest`] |
 //! | observe it | [`RunRequest::stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
-//! | get typed answers | [`RunRequest::typed`] returns a value of your type; as a [stream](structured::AnswerStream), also while it grows |
-//! | check it | [`AgentBuilder::guardrail`]: checks of inputs, model calls, tool calls and answers |
+//! | get typed answers | [`RunRequest::typed`]; a [stream](structured::AnswerStream) yields it while it grows |
+//! | check it | [`AgentBuilder::guardrail`]: inputs, model calls, tool calls and answers |
 //! | stop it | [`RunRequest::cancellation`], or drop the run's future; [`Limits`] apply to every run |
-//! | save and resume | [`Agent::resume`]; [`Sessions`] with a store (`toolkit-agent-stores` has databases); a [`Conversation`] is serializable |
+//! | save and resume | [`Agent::resume`]; [`Sessions`] with a store (`toolkit-agent-stores` has databases) |
 //! | decide calls that wait | [`RunRequest::outcome`], [`ResumeRequest::decide`] |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
-//! | retry | [`ModelRetry`](toolkit_llm::ModelRetry) for agents; [`model::Retrying`](toolkit_llm::model::Retrying) for a model used without an agent |
-//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your own [`RunAgent`] |
-//! | test it | [`ScriptedModel`](toolkit_llm::ScriptedModel) answers from a script; [`record`](toolkit_llm::record) records and replays a real model |
-//! | compare models | the crate `toolkit-evals` runs tasks with several models and scores their calls and answers |
-//! | choose a model at run time | [`ChatModel::boxed`](toolkit_llm::ChatModel::boxed); [`model::Fallback`](toolkit_llm::model::Fallback) asks the next model after a failure |
+//! | retry | [`ModelRetry`](toolkit_llm::ModelRetry); [`Retrying`](toolkit_llm::model::Retrying) without an agent |
+//! | combine agents | [`AgentBuilder::sub_agent`], [`Agent::to_tool`], [`team`], your [`RunAgent`] |
+//! | test it | [`ScriptedModel`](toolkit_llm::ScriptedModel); [`record`](toolkit_llm::record) replays a real model |
+//! | compare models | the crate `toolkit-evals` |
+//! | choose a model at run time | [`ChatModel::boxed`](toolkit_llm::ChatModel::boxed); [`Fallback`](toolkit_llm::model::Fallback) after a failure |
 //!
 //! # Errors by reader
 //!
-//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: it is the result of a failed tool call.
-//! - [`ModelError`](toolkit_llm::ModelError) is for the **agent loop**: a model call failed. The loop retries temporary failures.
-//! - [`AgentError`] is for the **program**: the run failed without an answer. The conversation can continue. A
-//!   [`RunError`] contains the error together with the tokens, the cost and the messages of the failed run.
+//! - [`ToolError`](toolkit_core::ToolError) is for the **model**: the result of a failed tool call.
+//! - [`ModelError`](toolkit_llm::ModelError) is for the **agent loop**: a failed model call. Temporary
+//!   failures are retried.
+//! - [`AgentError`] is for the **program**: the run has no answer, but the conversation can continue. A
+//!   [`RunError`] adds the tokens, the cost and the messages of the run.
 //!
 //! # Features
 //!
-//! `aws-lc-rs` is the only feature that is on by default.
+//! Only `aws-lc-rs` is on by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -65,8 +66,8 @@
 //! | `vertex` | `toolkit_llm_http::Vertex`: models of Google, Anthropic and others at Vertex AI |
 //! | `genai` | `toolkit_llm_http::GenAi`: all providers of the crate `genai` |
 //! | `tracing` | `tracing` spans of agents, model calls and tool calls, with OpenTelemetry's attribute names |
-//! | `aws-lc-rs` | cryptography of encrypted connections, as `rustls` and `reqwest` have it; on by default |
-//! | `ring` | cryptography of `ring` in place of it, which compiles faster |
+//! | `aws-lc-rs` | cryptography of connections, as in `rustls` and `reqwest` |
+//! | `ring` | cryptography of `ring` instead, which compiles faster |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! The limits of a run, and the amounts used so far.
+//! The limits of a run, and the amounts used.
 
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
@@ -10,15 +10,15 @@ use tokio::time::Instant;
 use toolkit_llm::__private::Bill;
 use toolkit_llm::{Price, Usage};
 
-/// The limits of a run. All agents of the run share them, unless a field says otherwise. `None` means no
-/// limit. All attempts of a run count together: a [resumed](crate::Agent::resume) run goes on from what it had used, and ends at
-/// once if a limit is reached. Resume it with higher limits.
+/// The limits of a run, shared by all its agents unless a field says otherwise.
+///
+/// `None` means no limit. All attempts of a run count together: a [resumed](crate::Agent::resume) run ends
+/// at once if a limit is reached, unless it gets higher limits.
 ///
 /// An agent that is called as a tool or is a member of a team also has its own limits, unless these are the
-/// default limits. Its work counts for the run as well. If an agent called as a tool reaches its own limit,
-/// the calling model reads an error, and the run continues. If one of several parallel agents reaches its own
-/// limit, only this agent fails. If the run or the team reaches a limit, all parallel agents end. When an
-/// agent transfers the conversation, its own limits no longer apply.
+/// defaults. If an agent called as a tool reaches its own limit, the calling model reads an error, and the
+/// run continues. A parallel agent that reaches its own limit fails alone. After a transfer of the
+/// conversation, an agent's own limits no longer apply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,39 +31,43 @@ use toolkit_llm::{Price, Usage};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum number of model calls, including requests for
-    /// [summaries](crate::compaction::Compaction). An answer that broke off counts as a model call, because
-    /// providers bill it; an attempt without any answer does not count. Default: 50.
+    /// The maximum number of model calls, including those for [summaries](crate::compaction::Compaction).
+    ///
+    /// An answer that broke off counts, because providers bill it; an attempt without any answer does not.
+    /// Default: 50.
     pub max_model_calls: u32,
-    /// The maximum number of tool calls. Calls beyond the maximum get an error result, so that the model can
-    /// still answer. Default: 500.
+    /// The maximum number of tool calls.
+    ///
+    /// Further ones get an error result, so that the model can still answer. Default: 500.
     pub max_tool_calls: Option<u32>,
-    /// The maximum number of input and output tokens together. It is checked before each model call, so the
-    /// last model call may exceed it.
+    /// The maximum of input and output tokens together, checked before each model call. The last call may
+    /// exceed it.
     pub max_tokens: Option<u64>,
-    /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price). It is
-    /// checked before each model call, so the last model call may exceed it.
+    /// The maximum cost of all model calls, in the currency of the [price](crate::AgentBuilder::price),
+    /// checked before each.
     ///
-    /// If the cost of an answer is unknown, the run ends with an error before the next model call: neither the agent nor its
-    /// [model](toolkit_llm::model::Priced) has a price, or the server has reported no tokens. A free model is a `Priced` one
-    /// with the default price.
+    /// The last call may exceed it.
+    ///
+    /// If the cost of an answer is unknown, the run fails before the next model call: neither the agent nor
+    /// its [model](toolkit_llm::model::Priced) has a price, or the server reported no tokens. A free model
+    /// is a `Priced` one with the default price.
     pub max_cost: Option<f64>,
-    /// The maximum duration of the run. Of earlier attempts, it counts the time in which a process worked on the run, in whole
-    /// seconds, up to the last save. If a [save](crate::Place) is in progress at the
-    /// end, it gets five more seconds.
+    /// The maximum duration of the run.
+    ///
+    /// Earlier attempts count with their working time in whole seconds, up to the last save. A
+    /// [save](crate::Place) in progress at the end gets five more seconds.
     pub max_duration: Option<Duration>,
-    /// The timeout of one model call.
+    /// The timeout of a model call.
     pub model_timeout: Option<Duration>,
-    /// The maximum number of failures of a tool with the same arguments. A success of this tool with these
-    /// arguments resets the count.
+    /// The maximum number of failures of a tool with the same arguments, without a success in between.
+    /// Default: 3.
     ///
-    /// After this many failures, further calls of the tool with these arguments are refused with an error
-    /// result. Each agent counts its own calls. Default: 3.
+    /// Further such calls are refused with an error result. Each agent counts its own calls.
     pub max_repeated_failures: u32,
-    /// The maximum number of consecutive calls of a tool with the same arguments and the same output.
+    /// The maximum number of consecutive calls of a tool with the same arguments and output. Default: 5.
     ///
-    /// After this many calls, further calls of the tool with these arguments are refused. The error result
-    /// tells the model to use the output. Each agent counts its own calls. Default: 5.
+    /// Further such calls are refused, and the model is told to use the output. Each agent counts its own
+    /// calls.
     pub max_repeated_calls: u32,
 }
 
@@ -87,43 +91,39 @@ setters! { Limits:
     with_max_model_calls(max_model_calls: u32) = max_model_calls;
     /// Sets the maximum number of tool calls.
     with_max_tool_calls(max_tool_calls: u32) = Some(max_tool_calls);
-    /// Sets the maximum number of input and output tokens together.
+    /// Sets the maximum of input and output tokens together.
     with_max_tokens(max_tokens: u64) = Some(max_tokens);
     /// Sets the maximum cost of all model calls.
     with_max_cost(max_cost: f64) = Some(max_cost);
     /// Sets the maximum duration of the run.
     with_max_duration(max_duration: Duration) = Some(max_duration);
-    /// Sets the timeout of one model call.
+    /// Sets the timeout of a model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
-    /// Sets the maximum number of failures of a tool with the same arguments, without a success in between.
-    /// The minimum is 1.
+    /// Sets the maximum number of failures of a tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
-    /// Sets the maximum number of consecutive calls of a tool with the same arguments and the same output.
-    /// The minimum is 1.
+    /// Sets the maximum number of consecutive equal calls of a tool, at least 1.
     with_max_repeated_calls(max_repeated_calls: u32) = max_repeated_calls.max(1);
 }
 
-/// The error of a run whose cost is limited and unknown.
 const UNKNOWN_COST: &str = "the cost of the run is limited, but that of an answer is unknown: its model has no price, or \
     its server has reported no tokens; set the price of the agent, wrap the model in `model::Priced`, or limit the calls";
 
-/// The limits of a run or of an agent, with the amounts used so far.
+/// The limits of a run or of an agent, with the amounts used.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
-    /// The enclosing budget, which also applies. `None` if this is the budget of a run.
+    /// The enclosing budget, which also applies.
     outer: Option<Arc<Self>>,
     started: Instant,
-    /// The seconds of the attempts before this one.
+    /// The seconds of earlier attempts.
     earlier: AtomicU64,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
     counted: Mutex<CountedUsage>,
-    /// The limits of this budget that were reached. Limits of enclosing budgets are not included.
+    /// The limits reached in this budget itself.
     exceeded: Mutex<Vec<Limit>>,
 }
 
-/// What a budget has counted, except for its calls.
 #[derive(Debug)]
 struct CountedUsage {
     usage: Usage,
@@ -154,20 +154,18 @@ impl Budget {
         }
     }
 
-    /// Creates the budget of an agent with its own limits. The work of the agent also counts for `outer`, the
-    /// enclosing budget.
+    /// Creates the budget of an agent with its own limits, within `outer`.
     pub(crate) fn within(outer: Arc<Self>, mut limits: Limits) -> Self {
         let timeouts = [limits.model_timeout, outer.limits.model_timeout];
         limits.model_timeout = timeouts.into_iter().flatten().min();
         Self { outer: Some(outer), ..Self::new(limits) }
     }
 
-    /// Returns the enclosing budget, if there is one.
     pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
         self.outer.as_ref()
     }
 
-    /// Counts a model call. If a limit of the run or of the agent is reached, returns an error instead.
+    /// Counts a model call, or returns an error if a limit is reached.
     pub(crate) fn take_model_call(&self) -> Result<(), AgentError> {
         if self.is_out_of_time() {
             return Err(self.out_of_time());
@@ -209,7 +207,7 @@ impl Budget {
         is_free
     }
 
-    /// Counts the tokens that a running model call has reported so far, in place of those that it had reported `before`.
+    /// Counts the tokens reported by a running model call, in place of those reported `before`.
     pub(crate) fn report(&self, before: Usage, now: Usage, price: &Price) {
         if let Some(outer) = &self.outer {
             outer.report(before, now, price);
@@ -217,8 +215,8 @@ impl Budget {
         lock(&self.counted).replace(before, now.into(), price);
     }
 
-    /// Counts the tokens of a model call that has ended, in place of those that it had `reported`. `price` applies to tokens
-    /// without a known cost.
+    /// Counts the tokens of an ended model call, in place of those that it had `reported`. `price` applies
+    /// to tokens without a known cost.
     pub(crate) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
         if let Some(outer) = &self.outer {
             outer.add_bill(reported, bill, price);
@@ -236,7 +234,7 @@ impl Budget {
         lock(&self.counted).is_known = false;
     }
 
-    /// Begins with what the earlier attempts of the run have used. Does nothing if the budget has already counted something.
+    /// Begins with what earlier attempts have used. Does nothing if something was already counted.
     pub(crate) fn resume(&self, earlier: Spent) {
         if (Spent { seconds: 0, ..self.sum() }) != Spent::default() {
             return;
@@ -250,7 +248,7 @@ impl Budget {
         counted.cost = cost;
     }
 
-    /// Returns what all attempts of the run have used so far.
+    /// Returns what all attempts have used.
     pub(crate) fn sum(&self) -> Spent {
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
@@ -259,18 +257,16 @@ impl Budget {
         Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls, seconds }
     }
 
-    /// Returns the time in which processes have worked on the run.
     fn elapsed(&self) -> Duration {
         // The seconds come from a store.
         Duration::from_secs(self.earlier.load(Ordering::Relaxed)).saturating_add(self.started.elapsed())
     }
 
-    /// Returns what the complete run has used so far, with the work of all its agents.
+    /// Returns what the whole run has used.
     pub(crate) fn sum_of_run(&self) -> Spent {
         self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
     }
 
-    /// Returns the error for a run or an agent that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> AgentError {
         if let Some(outer) = &self.outer
             && outer.is_out_of_time()
@@ -280,7 +276,7 @@ impl Budget {
         self.exceed(Limit::Duration(self.limits.max_duration.unwrap_or_default()))
     }
 
-    /// Records that `limit` is reached. Returns the error.
+    /// Records that `limit` is reached, and returns the error.
     fn exceed(&self, limit: Limit) -> AgentError {
         let mut exceeded = lock(&self.exceeded);
         if !exceeded.contains(&limit) {
@@ -289,21 +285,20 @@ impl Budget {
         AgentError::Limit(limit)
     }
 
-    /// Returns whether `limit` was reached in this budget or in an enclosing one. The limits of agents within
-    /// this budget do not count.
+    /// Returns whether `limit` was reached in this budget or in an enclosing one.
     pub(crate) fn has_exceeded(&self, limit: &Limit) -> bool {
-        let outer = || self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit));
-        lock(&self.exceeded).contains(limit) || outer()
+        if lock(&self.exceeded).contains(limit) {
+            return true;
+        }
+        self.outer.as_ref().is_some_and(|outer| outer.has_exceeded(limit))
     }
 
-    /// Returns whether the run or the agent has reached its maximum duration.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.limits.max_duration.is_some_and(|max| self.elapsed() >= max)
             || self.outer.as_ref().is_some_and(|outer| outer.is_out_of_time())
     }
 
-    /// Returns the time until the run or the agent reaches its maximum duration. Returns `None` if no
-    /// duration is limited.
+    /// Returns the time left for the run or the agent. `None` means no limit.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let own = self.limits.max_duration.map(|max| max.saturating_sub(self.elapsed()));
         let outer = self.outer.as_ref().and_then(|outer| outer.time_left());
@@ -311,8 +306,8 @@ impl Budget {
     }
 }
 
-/// Increments `count` if it is below `max`. Returns whether `count` was incremented.
+/// Increments `count` below `max`, and returns whether it did.
 fn take(count: &AtomicU32, max: u32) -> bool {
-    let next = |count| (count < max).then_some(count + 1);
-    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    let relaxed = Ordering::Relaxed;
+    count.fetch_update(relaxed, relaxed, |count| (count < max).then_some(count + 1)).is_ok()
 }

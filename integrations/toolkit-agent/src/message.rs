@@ -2,5 +2,5 @@
 
 pub(crate) use toolkit_llm::__private::store_details;
 
-/// The text that the models of a conversation read in place of an input that a guardrail has removed.
+/// The text that models read in place of an input removed by a guardrail.
 pub(crate) const REMOVED: &str = "(This message was removed.)";

@@ -5,8 +5,9 @@ use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use serde::Serialize;
 
-/// The end of a run of which the program decides the pending calls: an answer, or calls that wait. Its JSON, for a web
-/// page, is `{"answered": …}` or `{"waiting": {"pending": […], "output": …}}`.
+/// The end of a run: an answer, or calls that wait for the program.
+///
+/// Its JSON is `{"answered": …}` or `{"waiting": {"pending": […], "output": …}}`.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Conversation, Decisions, Outcome};
@@ -37,12 +38,14 @@ use serde::Serialize;
 pub enum Outcome<A = RunOutput> {
     /// The agent has answered.
     Answered(A),
-    /// Calls wait for decisions or results from the program.
+    /// Calls wait for the program.
     Waiting(Waiting),
 }
 
-/// The calls of a run that wait for decisions or results from the program. The conversation contains them, even after it
-/// is saved and loaded again. [`Agent::resume`](crate::Agent::resume) continues the run.
+/// Calls that wait for decisions or results from the program.
+///
+/// The conversation contains them, even when saved. [`Agent::resume`](crate::Agent::resume) continues the
+/// run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Waiting {

@@ -19,9 +19,9 @@ use toolkit_llm::{FinishReason, Usage};
 pub struct AgentOutput {
     /// The answer.
     pub text: String,
-    /// The name of the agent that gave the answer.
+    /// The agent that gave the answer.
     pub agent: String,
-    /// The reason why the model stopped.
+    /// Why the model stopped.
     pub finish: FinishReason,
     /// Whether the agent asks the [`LoopAgent`](crate::team::LoopAgent) around it to end.
     pub escalate: bool,
@@ -35,36 +35,34 @@ impl AgentOutput {
     }
 }
 
-/// The output of a run. After a [resumed](crate::Agent::resume) run, it also covers the part of the run
-/// before the interruption.
+/// The output of a run, with what came before an interruption.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct RunOutput {
     /// The answer.
     pub text: String,
-    /// The name of the agent that gave the answer.
+    /// The agent that gave the answer.
     pub agent: String,
-    /// The reason why the model stopped.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// Whether a tool or an agent has [asked](toolkit_core::context::ActionsHandle::escalate) the loop around
-    /// the agent to end.
+    /// Whether a tool or an agent has [asked](toolkit_core::context::ActionsHandle::escalate) the loop
+    /// around it to end.
     pub escalate: bool,
     /// The tokens of all model calls.
     pub usage: Usage,
-    /// The cost of the tokens of all model calls. Each agent has its own [price](crate::AgentBuilder::price).
-    /// The tokens of an agent without a price cost 0.
+    /// The cost of all model calls, at each agent's [price](crate::AgentBuilder::price). Without a price,
+    /// tokens cost 0.
     pub cost: f64,
     /// The number of model calls.
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
-    /// The messages that the run has added to the conversation, including those added before an interruption.
+    /// The messages that the run has added, in all attempts.
     pub messages: Messages,
 }
 
-/// The tokens, the cost and the numbers of calls that a run has used so far. They include the amounts from
-/// before an interruption.
+/// What a run has used, even before an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spent {
@@ -75,7 +73,7 @@ pub(crate) struct Spent {
     pub(crate) model_calls: u32,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) tool_calls: u32,
-    /// The whole seconds in which a process worked on the run.
+    /// The whole seconds in which processes worked on the run.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) seconds: u64,
 }
@@ -89,7 +87,7 @@ fn is_free(cost: &f64) -> bool {
 }
 
 impl Spent {
-    /// Returns the output of a run with these amounts. All other fields have their default values.
+    /// Returns the output of a run with these amounts, and defaults otherwise.
     pub(crate) fn output(self) -> RunOutput {
         let Self { usage, cost, model_calls, tool_calls, .. } = self;
         RunOutput { usage, cost, model_calls, tool_calls, ..RunOutput::default() }
@@ -97,7 +95,7 @@ impl Spent {
 }
 
 impl AgentOutput {
-    /// Converts the output of an agent into the output of its run. `spent` and `messages` belong to the run.
+    /// Converts an agent's output into that of its run, which has `spent` and `messages`.
     pub(crate) fn in_run(self, spent: Spent, messages: Messages) -> RunOutput {
         let Self { text, agent, finish, escalate } = self;
         RunOutput { text, agent, finish, escalate, messages, ..spent.output() }

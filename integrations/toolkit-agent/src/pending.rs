@@ -5,24 +5,23 @@ use std::collections::{BTreeMap, HashMap};
 use toolkit_core::error::Pending;
 use toolkit_core::{IntoToolOutput, ToolCall, ToolError, ToolOutput};
 
-/// A tool call that waits for a decision or a result from the program.
+/// A tool call that waits for the program's decision or result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
-    /// The key of the call in [`Decisions`]: the numbers of its run, its turn and the call, as in `1.2.0`. For a call
-    /// made inside an agent called as a tool, the key of the enclosing call comes first, followed by `/`. For a call
-    /// made by a parallel agent, `b` and the number of the agent come first. No other call of the conversation has the
-    /// same key, also if the provider uses an id again.
+    /// The key of the call in [`Decisions`], unique in the conversation: the numbers of its run, its turn
+    /// and the call, as in `1.2.0`. Inside an agent called as a tool, the key of the enclosing call and `/`
+    /// come first; for a parallel agent, `b` and its number.
     pub id: String,
-    /// The name of the agent that made the call.
+    /// The agent that made the call.
     pub agent: String,
     /// The tool call.
     pub call: ToolCall,
-    /// The reason why the call waits.
+    /// Why the call waits.
     pub reason: Pending,
 }
 
-/// A decision about a pending call, or the result of the call.
+/// A decision about a pending call, or its result.
 ///
 /// In JSON: `"approve"`, `"approve_for_session"`, `{"change": {…}}`, `{"deny": "too expensive"}`,
 /// `{"answer": "the second one"}` or `{"fail": "the job crashed"}`.
@@ -32,32 +31,29 @@ pub struct PendingCall {
 pub enum Decision {
     /// The call runs.
     Approve,
-    /// The call runs. Later calls of the tool that need approval for the same reason run as well.
+    /// The call runs, and so do later calls of the tool that need approval for the same reason.
     ///
-    /// This applies to the open [`Conversation`](crate::Conversation) and its clones. It is not saved: after
-    /// the conversation is loaded again, such calls need approval again.
+    /// This holds for the open [`Conversation`](crate::Conversation) and its clones, and is not saved.
     ApproveForSession,
-    /// The call runs with these arguments, which replace the arguments from the model.
+    /// The call runs with these arguments.
     Change(serde_json::Value),
     /// The call does not run. The model reads the reason.
     Deny(String),
-    /// The result of the call. A string becomes the text of the result. The model reads any other value as
-    /// JSON.
+    /// The result of the call. A string becomes its text; the model reads any other value as JSON.
     Answer(serde_json::Value),
-    /// The result of the call as a [`ToolOutput`], for example with media items.
+    /// The result as a [`ToolOutput`], for example with media items.
     Output(#[serde(with = "toolkit_core::output::serde::tool_output")] ToolOutput),
     /// The call has failed. The model reads the reason.
     Fail(String),
 }
 
 impl Decision {
-    /// Returns whether the decision lets the call run.
     pub(crate) fn runs_the_call(&self) -> bool {
         matches!(self, Self::Approve | Self::ApproveForSession | Self::Change(_))
     }
 
-    /// Converts the decision into the result of a call that does not run. A decision to run the call becomes
-    /// the error of a cancelled call.
+    /// Converts the decision into the result of a call that does not run. A decision to run it becomes a
+    /// cancellation error.
     pub(crate) fn into_outcome(self, tool: &str) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Deny(reason) => Err(ToolError::denied(tool, &reason)),
@@ -70,10 +66,9 @@ impl Decision {
     }
 }
 
-/// Decisions about pending calls. The key of a decision is the [id](PendingCall::id) of the pending call.
+/// Decisions about pending calls, by their [id](PendingCall::id).
 ///
-/// In JSON, the decisions are an object. A web service can therefore read `Decisions` from the body of a
-/// request.
+/// In JSON, they are an object.
 ///
 /// ```
 /// use toolkit_ai::agent::{Decision, Decisions};
@@ -94,33 +89,32 @@ impl Decisions {
         Self::default()
     }
 
-    /// Adds the decision about a call. An earlier decision about the same call is replaced.
+    /// Adds the decision about a call, replacing an earlier one.
     #[must_use]
     pub fn with(mut self, id: impl Into<String>, decision: Decision) -> Self {
         self.0.insert(id.into(), decision);
         self
     }
 
-    /// Adds the decision to approve a call, so that it runs.
+    /// Approves a call, so that it runs.
     #[must_use]
     pub fn approve(self, id: impl Into<String>) -> Self {
         self.with(id, Decision::Approve)
     }
 
-    /// Adds the decision to deny a call, so that it does not run. The model reads the reason.
+    /// Denies a call. The model reads the reason.
     #[must_use]
     pub fn deny(self, id: impl Into<String>, reason: impl Into<String>) -> Self {
         self.with(id, Decision::Deny(reason.into()))
     }
 
-    /// Adds the result of a call that does not run. A string becomes the text of the result. The model reads
-    /// any other value as JSON.
+    /// Adds the result of a call, as [`Decision::Answer`] does.
     #[must_use]
     pub fn answer(self, id: impl Into<String>, answer: impl Into<serde_json::Value>) -> Self {
         self.with(id, Decision::Answer(answer.into()))
     }
 
-    /// Returns the decision about the call with this id.
+    /// Returns the decision about this call.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Decision> {
         self.0.get(id)
@@ -132,22 +126,21 @@ impl Decisions {
         self.0.is_empty()
     }
 
-    /// Returns whether any decision is about a call made by the agent that the call `id` has called.
+    /// Returns whether any decision is about a call inside the agent that the call `id` has called.
     pub(crate) fn are_within(&self, id: &str) -> bool {
         let prefix = format!("{id}/");
         self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
     }
 
-    /// Checks the decisions. Each must be about a pending call, and only calls that wait for approval can be
-    /// approved.
+    /// Checks that the decisions fit the pending calls.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
         let calls: HashMap<&str, &PendingCall> =
             pending.iter().map(|call| (call.id.as_str(), call)).collect();
         for (id, decision) in &self.0 {
             let Some(call) = calls.get(id.as_str()) else {
-                let known: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(format!("call `{id}` is not pending; pending calls: {known}"));
+                let ids: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
+                let listed = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+                return Err(format!("call `{id}` is not pending; pending calls: {listed}"));
             };
             if decision.runs_the_call() && !matches!(call.reason, Pending::Approval { .. }) {
                 return Err(format!("call `{id}` needs no approval; give its result instead"));

@@ -4,16 +4,16 @@ use crate::conversation::Conversation;
 use crate::session::{SavedConversation, StoreError};
 use std::ops::{Deref, DerefMut};
 
-/// The place of a run: a new conversation, which is dropped at the end, or one of the program's.
+/// The conversation of a run: a new one, dropped at the end, or one of the program's.
 ///
 /// | given to [`RunRequest::on`](crate::RunRequest::on) or [`Agent::resume`](crate::Agent::resume) | the run |
 /// | --- | --- |
 /// | `&mut conversation` | adds to the conversation, and saves it if it was opened from [`Sessions`](crate::Sessions) |
 /// | `sessions.user("ada").conversation("1")` | opens the saved conversation, or creates it, and saves it |
 ///
-/// A conversation is saved during the run: after the input is added, before each tool call runs, after each result while
-/// other calls run, after each turn, and at the end. Each save includes the conversations of agents called as tools and of
-/// parallel agents. After a crash, [`Agent::resume`](crate::Agent::resume) continues the run from the last saved state.
+/// A conversation is saved after the input, before each tool call, after each result while other calls run,
+/// after each turn, and at the end, together with those of called and parallel agents. After a crash,
+/// [`Agent::resume`](crate::Agent::resume) continues from the last save.
 #[derive(Debug, Default)]
 pub struct Place<'a>(Given<'a>);
 
@@ -53,7 +53,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The conversation in which a run works.
 #[allow(clippy::large_enum_variant, reason = "it is a part of the future of a run, which is boxed")]
 pub(crate) enum Opened<'a> {
     Own(Conversation),

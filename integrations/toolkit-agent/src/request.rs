@@ -1,4 +1,4 @@
-//! Requests for runs: an input or a conversation to continue, the place of the run, and its options.
+//! Requests for runs: the input or the conversation to continue, the place, and the options.
 
 use crate::agent::{Agent, Run};
 use crate::error::{AgentError, RunError};
@@ -19,7 +19,7 @@ use toolkit_llm::UserMessage;
 use toolkit_llm::model::answer::AnswerMode;
 
 impl Agent {
-    /// Asks for an answer to `input`. The returned request takes the place and the options of the run; `.await`,
+    /// Asks for an answer to `input`. The request takes the place and the options; `.await`,
     /// [`stream`](RunRequest::stream) or [`outcome`](RunRequest::outcome) runs it.
     ///
     /// ```
@@ -46,22 +46,23 @@ impl Agent {
         RunRequest::new(Request::new(self, Some(input.into()), Place::default()))
     }
 
-    /// Asks to continue a conversation that has no answer yet, for example after a crash, an error, a cancelled run
-    /// or an [interruption](AgentError::Interrupted).
+    /// Continues a conversation without an answer, for example after a crash, an error, a cancelled run or
+    /// an [interruption](AgentError::Interrupted).
     ///
-    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or as read-only
-    /// and not as non-idempotent. An agent called as a tool continues from its saved conversation. For any other call, the
-    /// model reads that it may have run. After a cancelled run or a failed save, it reads which calls were stopped.
+    /// After a crash, a call without a saved result runs again only if its tool is marked as idempotent, or
+    /// as read-only and not as non-idempotent. An agent called as a tool continues from its saved
+    /// conversation. Of other calls, the model reads that they may have run, or after a cancelled run or a
+    /// failed save, which ones were stopped.
     ///
-    /// If the conversation already has an answer, the run returns this answer again and changes nothing. It is
-    /// [`AgentError::Interrupted`] if calls are still pending, and [`AgentError::InvalidDecision`] if a decision does
-    /// not fit a pending call, or if the run was not interrupted when the conversation was saved.
+    /// If the conversation already has an answer, the run returns it and changes nothing. It fails with
+    /// [`AgentError::Interrupted`] if calls are still pending, and with [`AgentError::InvalidDecision`] if
+    /// a decision fits no pending call, or if the run was not interrupted when the conversation was saved.
     pub fn resume<'a>(&self, place: impl Into<Place<'a>>) -> ResumeRequest<'a> {
         ResumeRequest::new(Request::new(self, None, place.into()))
     }
 }
 
-/// What both kinds of requests contain.
+/// The parts of both kinds of requests.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub(crate) agent: Agent,
@@ -77,7 +78,6 @@ impl<'a> Request<'a> {
         Self { agent: agent.clone(), input, place, options: RunOptions::default(), form: Form::default() }
     }
 
-    /// Runs the agent. `run` is the run that the options describe.
     pub(crate) async fn answer(
         agent: Agent,
         input: Option<UserMessage>,
@@ -89,7 +89,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What a run returns: [`RunOutput`], or [`TypedOutput`] after [`RunRequest::typed`]. No other type implements it.
+/// The result of a run: [`RunOutput`], or [`TypedOutput`] after [`RunRequest::typed`].
 pub trait RunAnswer: Sized + Send + 'static {
     #[doc(hidden)]
     fn ask(request: Request<'_>) -> BoxFuture<'_, Result<Self, RunError>>;
@@ -117,7 +117,6 @@ impl<T: ToolParams + Send + 'static> RunAnswer for TypedOutput<T> {
     }
 }
 
-/// The end of a run of which the program decides the pending calls.
 async fn outcome<A: RunAnswer>(request: Request<'_>) -> Result<Outcome<A>, RunError> {
     match A::ask(request).await {
         Ok(answer) => Ok(Outcome::Answered(answer)),
@@ -144,21 +143,23 @@ macro_rules! requests {
                 Self { inner, answer: PhantomData }
             }
 
-            /// Sets the limits of the run. Default: the limits of the agent.
+            /// Sets the limits of the run. Default: those of the agent.
             pub fn limits(mut self, limits: Limits) -> Self {
                 self.inner.options.limits = Some(limits);
                 self
             }
 
-            /// Sets the token for cancelling the run. On cancellation, each running call gets an error result, so that
-            /// the conversation can be continued. A save in progress gets five more seconds. An answer that is already
-            /// there is returned, also if the run is cancelled while it is saved.
+            /// Sets the token for cancelling the run.
+            ///
+            /// Running calls then get error results, so that the conversation can be continued, and a save
+            /// in progress gets five more seconds. An answer that is already there is returned, even during
+            /// its save.
             pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
                 self.inner.options.cancellation = cancellation;
                 self
             }
 
-            /// Adds a value for the tools of the run, by its type: the state of a web request, for example. See
+            /// Adds a value for the tools of the run, by its type, such as the state of a web request. See
             /// [`RunContext::with_state`].
             #[doc(alias("deps", "context"))]
             pub fn state<T: Any + Send + Sync>(mut self, value: T) -> Self {
@@ -166,21 +167,24 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the context that tools receive in the run, with extensions and state of the program. The agent adds
-            /// its name, the id of the run and the session. Replaces the [state](Self::state) set before.
+            /// Sets the context of tools, in place of the [state](Self::state) set before.
             ///
-            /// Create a new context for each run, because clones share the `temp:` values of the session and the
+            /// The agent adds its name, the id of the run and the session.
+            ///
+            /// Create a new context for each run: clones share the `temp:` values of the session and the
             /// counts of an [`AttemptLimit`](toolkit_core::middleware::AttemptLimit).
             pub fn context(mut self, context: RunContext) -> Self {
                 self.inner.options.context = context;
                 self
             }
 
-            /// Adds tools for this run, beside those of its agents: a list such as `tools![add]`, a registry or a live
-            /// registry. Agents called as tools do not have them. A tool of an agent hides one with the same name.
+            /// Adds tools for this run: a list such as `tools![add]`, a registry or a live registry.
             ///
-            /// Give them again to [`Agent::resume`]. If a pending call that may now run waits for a tool that is not
-            /// given, the run ends with [`AgentError::TeamChanged`], and the conversation is unchanged.
+            /// Agents called as tools do not have them, and an agent's own tool hides one with the same
+            /// name.
+            ///
+            /// Give them again to [`Agent::resume`]. If a pending call that may now run lacks its tool, the
+            /// run ends with [`AgentError::TeamChanged`], and the conversation is unchanged.
             #[doc(alias("toolsets"))]
             pub fn with_tools(mut self, tools: impl IntoRegistrySource) -> Self {
                 self.inner.options.tools.push(tools.into_registry_source());
@@ -193,12 +197,13 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets whether the tracing spans of model calls contain instructions, messages and answers, which may be
-            /// private or large. This has an effect only with the feature `tracing`. A span never contains what a guardrail
-            /// may still block: messages while an input is checked
+            /// Sets whether the tracing spans of model calls contain instructions, messages and answers,
+            /// which may be private or large. Needs the feature `tracing`. Default: `false`.
+            ///
+            /// A span never contains what a guardrail may still block: messages while an input is checked
             /// [beside the model](crate::guardrail::Guardrail::beside_model), and answers of an agent that
-            /// [holds text back](crate::AgentBuilder::hold_text). For the arguments and outputs of tools, see
-            /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents). Default: `false`.
+            /// [holds text back](crate::AgentBuilder::hold_text). For tools, see
+            /// [`Dispatcher::with_event_contents`](toolkit_core::Dispatcher::with_event_contents).
             pub fn traced_messages(mut self, traced_messages: bool) -> Self {
                 self.inner.options.traced_messages = traced_messages;
                 self
@@ -206,13 +211,13 @@ macro_rules! requests {
         }
 
         impl<'a> $request<'a> {
-            /// Asks for an answer of the type `T`. See [`TypedOutput`].
+            /// Asks for a [typed](TypedOutput) answer.
             #[doc(alias("output_type", "structured_output", "extract", "response_format"))]
             pub fn typed<T: ToolParams + Send + 'static>(self) -> $request<'a, TypedOutput<T>> {
                 $request::new(self.inner)
             }
 
-            /// Runs the agent, and yields the events of the run. Polling the stream drives the run.
+            /// Runs the agent, and yields its events. Polling the stream drives the run.
             #[doc(alias("run_stream", "astream_events"))]
             #[must_use]
             pub fn stream(self) -> RunStream<'a> {
@@ -222,32 +227,32 @@ macro_rules! requests {
         }
 
         impl<'a, T: ToolParams + Send + 'static> $request<'a, TypedOutput<T>> {
-            /// Sets the maximum number of answers that the model may give before the run fails. The minimum is 1, and the
-            /// default is 3. A [resumed](Agent::resume) run continues with the remaining attempts. If none remain, it gets
-            /// new ones.
+            /// Sets the maximum number of answers before the run fails: at least 1, by default 3.
+            ///
+            /// A [resumed](Agent::resume) run has the remaining attempts, or new ones if none remain.
             pub fn attempts(mut self, attempts: u32) -> Self {
                 self.inner.form.attempts = attempts.max(1);
                 self
             }
 
-            /// Sets the way in which the model gives the answer. By default, the agent chooses for each request:
+            /// Sets how the model gives the answer. By default, the agent chooses for each request:
             ///
-            /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect of JSON
-            ///    Schema can express the complete schema.
-            /// 2. [`Tool`](AnswerMode::Tool) in all other requests.
-            /// 3. [`Text`](AnswerMode::Text), after the server has refused a request in another mode, or if the
-            ///    [tool choice](crate::AgentBuilder::tool_config) forbids calls.
+            /// 1. [`Native`](AnswerMode::Native), if the request has no tools and the provider's dialect
+            ///    can express the schema.
+            /// 2. [`Tool`](AnswerMode::Tool) otherwise.
+            /// 3. [`Text`](AnswerMode::Text), after the server has refused another mode, or if the [tool
+            ///    choice](crate::AgentBuilder::tool_config) forbids calls.
             ///
-            /// If the program sets `Native`, but the provider would then exclude valid answers, the agent uses `Tool`
-            /// instead. For example, OpenAI's structured output allows only empty maps. A
-            /// [`RunEvent`](crate::RunEvent::RequestLosses) then reports the losses.
+            /// If the program sets `Native` and the provider would exclude valid answers, as OpenAI does
+            /// with maps that are not empty, the agent uses `Tool`, and a
+            /// [`RunEvent`](crate::RunEvent::RequestLosses) reports the losses.
             pub fn mode(mut self, mode: AnswerMode) -> Self {
                 self.inner.form.mode = Some(mode);
                 self
             }
 
-            /// Runs the agent, and yields the events of the run and the answer while it grows. Polling the stream drives
-            /// the run.
+            /// Runs the agent, and yields its events and the growing answer. Polling the stream drives the
+            /// run.
             #[must_use]
             pub fn stream(self) -> AnswerStream<'a, T> {
                 let Request { agent, input, place, options, form } = self.inner;
@@ -256,7 +261,7 @@ macro_rules! requests {
         }
 
         impl<'a, A: RunAnswer> $request<'a, A> {
-            /// Runs the agent. Calls that wait for a decision are no error, but an [`Outcome`].
+            /// Runs the agent. Calls that wait for a decision are an [`Outcome`], not an error.
             ///
             /// # Errors
             /// [`RunError`] if the run failed.
@@ -279,20 +284,21 @@ macro_rules! requests {
 requests! {
     /// A run that begins with an input, created by [`Agent::run`].
     ///
-    /// `.await` returns a [`RunOutput`], or a [`TypedOutput`] after [`typed`](Self::typed), and a [`RunError`] if the
-    /// agent has no answer. If the future is dropped, the run stops, and the conversation can still be continued.
+    /// `.await` returns a [`RunOutput`], or a [`TypedOutput`] after [`typed`](Self::typed), and a
+    /// [`RunError`] without an answer. Dropping the future stops the run; the conversation can be
+    /// continued.
     ///
-    /// Without a lent conversation, the request is `'static`: a web handler can return its [stream](Self::stream), and
-    /// functions that take a future get [`into_future`](IntoFuture::into_future).
+    /// Without a lent conversation, the request is `'static`: a web handler can return its
+    /// [stream](Self::stream), and [`into_future`](IntoFuture::into_future) suits functions that take a
+    /// future.
     RunRequest;
-    /// A run that continues, created by [`Agent::resume`]. In contrast to a [`RunRequest`], it takes
-    /// [decisions](Self::decide) and no input.
+    /// A run that continues, created by [`Agent::resume`], with [decisions](Self::decide) instead of input.
     ResumeRequest;
 }
 
 impl<A> RunRequest<'_, A> {
-    /// Sets the [place](Place) of the run: `&mut conversation`, or `sessions.user("ada").conversation("1")`.
-    /// Default: a new conversation, which is dropped at the end.
+    /// Sets the [place](Place) of the run: `&mut conversation`, or
+    /// `sessions.user("ada").conversation("1")`. Default: a new conversation, dropped at the end.
     pub fn on<'a>(self, place: impl Into<Place<'a>>) -> RunRequest<'a, A> {
         let Request { agent, input, options, form, .. } = self.inner;
         RunRequest::new(Request { agent, input, place: place.into(), options, form })
@@ -300,11 +306,11 @@ impl<A> RunRequest<'_, A> {
 }
 
 impl<A> ResumeRequest<'_, A> {
-    /// Sets the decisions about pending calls. Calls without a decision stay pending.
+    /// Sets the decisions about pending calls. The others stay pending.
     ///
-    /// Decisions are accepted after the run was [interrupted](AgentError::Interrupted), and refused while it works: its
-    /// other calls may be running. After a crash, resume without decisions first. The run is then interrupted again, with
-    /// the same pending calls.
+    /// Decisions are accepted only after the run was [interrupted](AgentError::Interrupted), because its
+    /// other calls may be running before. After a crash, resume without decisions first: the run is
+    /// interrupted again, with the same pending calls.
     pub fn decide(mut self, decisions: Decisions) -> Self {
         self.inner.options.decisions = decisions;
         self

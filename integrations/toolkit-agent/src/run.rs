@@ -10,8 +10,7 @@ use std::sync::Arc;
 use toolkit_llm::UserMessage;
 
 impl Agent {
-    /// Begins a run with `input`, or continues the latest run if `input` is `None`. Returns the output of the
-    /// run.
+    /// Begins a run with `input`, or continues the latest one without it.
     pub(crate) async fn execute(
         &self,
         conversation: &mut Conversation,
@@ -47,7 +46,7 @@ impl Agent {
                 }
             }
         }
-        // The run may have stopped while it repeated an invalid answer. Then it continues without tool calls.
+        // The run may have stopped while it repeated an invalid answer, and continues without tool calls.
         let repetition = conversation.is_repetition().then(|| run.for_answers_only());
         let run = repetition.as_ref().unwrap_or(run);
         let mut working = Working::new(conversation, run);
@@ -58,7 +57,7 @@ impl Agent {
         };
         working.is_dropped = false;
         drop(working);
-        // An agent may have replaced the conversation with another one.
+        // An agent may have replaced the conversation.
         run.connect(conversation);
         conversation.set_spent(run.0.budget.sum());
         let output = match output {
@@ -81,8 +80,8 @@ impl Agent {
     }
 }
 
-/// A run that works on a conversation. If its future is dropped, the conversation notes that the run has stopped, so
-/// that pending calls can be decided.
+/// A run that works on a conversation. If its future is dropped, the conversation notes the stop, so that
+/// pending calls can be decided.
 struct Working<'a> {
     conversation: &'a mut Conversation,
     run: &'a Run,
@@ -109,7 +108,6 @@ impl Drop for Working<'_> {
     }
 }
 
-/// Checks that a conversation can be resumed with these decisions.
 fn check_resumed(decisions: &Decisions, conversation: &Conversation) -> Result<(), AgentError> {
     if conversation.all_messages().is_empty() {
         let text = format!("conversation `{}` is empty; begin it with an input", conversation.id());

@@ -6,7 +6,7 @@ mod memory;
 pub(crate) mod sessions;
 mod store;
 
-pub(crate) use journal::Journal;
+pub(crate) use journal::{Journal, Save};
 pub use memory::MemoryStore;
 pub use sessions::{SavedConversation, UserSessions};
 pub use store::{

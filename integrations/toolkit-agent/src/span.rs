@@ -1,5 +1,5 @@
-//! The tracing spans of agents and their measurements, with OpenTelemetry's names. Without the feature `tracing`, all
-//! functions here do nothing.
+//! The tracing spans and measurements of agents, with OpenTelemetry's names; without the feature `tracing`,
+//! all functions do nothing.
 
 mod usage;
 
@@ -8,7 +8,7 @@ pub(crate) use usage::SpanUsage;
 use crate::error::AgentError;
 use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, measure, present, span};
 
-/// The tracing span of one agent's work. Its parent is the span that is current when the agent begins.
+/// The span of one agent's work, within the span that is current when the agent begins.
 pub(crate) struct AgentSpan {
     span: OpenSpan,
     started: Timer,
@@ -37,8 +37,7 @@ impl AgentSpan {
         }
     }
 
-    /// Adds the model of an agent to the current span. Does nothing if the current span is not the span of an
-    /// agent.
+    /// Adds the agent's model to the current span, if it is that of an agent.
     #[inline]
     pub(crate) fn with_model(provider: &str, model: &str) {
         let span = OpenSpan::current();
@@ -46,21 +45,20 @@ impl AgentSpan {
         span.record("gen_ai.request.model", model);
     }
 
-    /// Runs the future `work` within the span.
     #[inline]
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         self.span.clone().around(work)
     }
 
-    /// Returns a counter for the tokens in this span. `outer` is the counter of the enclosing span. Returns
-    /// `None` if no subscriber records the span.
+    /// Returns a counter for the tokens in this span, within that of the enclosing span. `None` if no
+    /// subscriber records the span.
     #[inline]
     pub(crate) fn usage(&self, outer: &SpanUsage) -> Option<SpanUsage> {
         (!self.span.is_disabled()).then(|| SpanUsage::within(outer))
     }
 
-    /// Records the tokens of all model calls within the span, and measures the work of the agent `name`. Also records the
-    /// error of the agent, unless the run only waits for decisions.
+    /// Records the tokens within the span, and measures the work of the agent `name`. Also records its
+    /// error, unless the run only waits for decisions.
     #[inline]
     pub(crate) fn end<T>(&self, name: &str, ended: &Result<T, AgentError>, usage: &SpanUsage) {
         usage.record(&self.span);
@@ -80,7 +78,7 @@ impl AgentSpan {
     }
 }
 
-/// Returns the type of an error, for spans and measurements.
+/// Returns an error's type for spans and measurements.
 pub(crate) const fn error_type(error: &AgentError) -> &'static str {
     match error {
         AgentError::Model(error) => error.kind().as_str(),
@@ -97,7 +95,7 @@ pub(crate) const fn error_type(error: &AgentError) -> &'static str {
     }
 }
 
-/// Runs `work` within the current span, even when another task polls `work`.
+/// Runs `work` within the current span, even if another task polls it.
 #[inline]
 pub(crate) fn in_current<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
     OpenSpan::current().around(work)

@@ -13,14 +13,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// A stream of the events of a run. The last item is [`RunEvent::Finished`], [`RunEvent::Waiting`] or an error.
+/// The events of a run, ending with [`RunEvent::Finished`], [`RunEvent::Waiting`] or an error.
 ///
-/// Polling the stream drives the run. Dropping the stream stops the run.
+/// Polling the stream drives the run, and dropping it stops the run.
 pub struct RunStream<'a> {
-    /// The run. `None` after its end.
+    /// The run, until its end.
     run: Option<BoxFuture<'a, Result<RunOutput, RunError>>>,
     events: UnboundedReceiver<RunEvent>,
-    /// The result of the run, which the stream yields after all events.
+    /// The result to yield after all events.
     result: Option<Result<RunOutput, RunError>>,
 }
 
@@ -39,16 +39,16 @@ impl<'a> RunStream<'a> {
 }
 
 impl RunStream<'_> {
-    /// Waits for the next event. Returns `None` after the last event.
+    /// Waits for the next event. `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Waits for the end of the run and returns its output. All events before the end are skipped.
+    /// Waits for the end of the run and returns its output. Events before it are skipped.
     ///
     /// # Errors
-    /// The [`RunError`] of the run, which is [`AgentError::Interrupted`] if calls wait for decisions. An error with
-    /// [`AgentError::Other`] if the stream has already yielded the end of the run.
+    /// The [`RunError`] of the run, which is [`AgentError::Interrupted`] if calls wait.
+    /// [`AgentError::Other`] if the stream has already yielded the end.
     pub async fn finish(mut self) -> Result<RunOutput, RunError> {
         while let Some(event) = self.next().await {
             match event? {
@@ -68,7 +68,7 @@ impl Stream for RunStream<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            // Unlike `poll_recv`, this also returns an event if the task has used up its cooperative budget.
+            // Unlike `poll_recv`, this also works after the task has used up its cooperative budget.
             if let Ok(event) = self.events.try_recv() {
                 return Poll::Ready(Some(Ok(event)));
             }
@@ -90,7 +90,6 @@ impl Stream for RunStream<'_> {
     }
 }
 
-/// Returns the last item of the stream of a run.
 fn last(result: Result<RunOutput, RunError>) -> Result<RunEvent, RunError> {
     match result {
         Ok(output) => Ok(RunEvent::Finished { output: Box::new(output) }),

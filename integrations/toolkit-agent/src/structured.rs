@@ -17,10 +17,10 @@ use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
 use toolkit_llm::model::answer::{AnswerFormat, AnswerReader, feedback};
 
-/// The form of the answer that a request asks for.
+/// The form of the expected answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The maximum number of answers that the model may give.
+    /// The maximum number of answers.
     pub(crate) attempts: u32,
     /// `None` if the agent chooses.
     pub(crate) mode: Option<AnswerMode>,
@@ -32,19 +32,19 @@ impl Default for Form {
     }
 }
 
-/// An answer of the type `T`, with the output of its run. [`RunRequest::typed`](crate::RunRequest::typed) asks for it.
+/// An answer of the type `T` to a [typed](crate::RunRequest::typed) request, with the output of the run.
 ///
-/// The model answers in one of three [modes](crate::RunRequest::mode). A text answer may be in a code fence or surrounded
-/// by other text. Near misses are coerced as in tool calls. After an invalid answer, the model gets a list of all
-/// violations and answers again. From then on, no tool runs: the agent forbids tool calls in its requests, and refuses
-/// calls that the model makes anyway. The limits of the run apply to all attempts together.
+/// The model answers in one of three [modes](crate::RunRequest::mode). A text answer may be in a code fence
+/// or surrounded by other text. Near misses are coerced as in tool calls. After an invalid answer, the
+/// model gets a list of all violations and answers again. From then on, the agent forbids tool calls, and
+/// refuses those made anyway. The limits of the run apply to all attempts together.
 ///
 /// If no answer was valid or the model refused, the run ends with [`AgentError::InvalidOutput`].
 ///
 /// In a team, only the agent that gave an invalid answer is asked again. A
-/// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again as
-/// a whole, but without tools. In such a repetition, only the last agent of a
-/// [`SequentialAgent`](crate::team::SequentialAgent) or [`LoopAgent`](crate::team::LoopAgent) runs, once.
+/// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) run again as a
+/// whole, without tools. Of a [`SequentialAgent`](crate::team::SequentialAgent) or
+/// [`LoopAgent`](crate::team::LoopAgent), only the last agent runs in a repetition, once.
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;
@@ -79,7 +79,7 @@ pub struct TypedOutput<T> {
     pub output: RunOutput,
 }
 
-/// The reader of the final answer, and what all agents of a run share of it.
+/// The reader of the final answer, and what all agents share of it.
 pub(crate) struct Answer<T> {
     reader: AnswerReader<T>,
     expected: Arc<ExpectedAnswer>,
@@ -94,7 +94,7 @@ impl<T: ToolParams + Send + 'static> Answer<T> {
 }
 
 impl Agent {
-    /// Runs the agent and decodes its answer. If the run fails, the error covers all attempts.
+    /// Runs the agent and decodes its answer. An error covers all attempts.
     pub(crate) async fn answer_as<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
@@ -109,19 +109,21 @@ impl Agent {
             Some(_) => conversation.messages().len(),
             None => conversation.begin_of_run(),
         };
-        let ended = self.attempts(conversation, (begin, input), run, answer).await;
-        ended.map_err(|error| {
-            // For the program, all attempts together are one run.
-            let mut output = conversation.latest_run().unwrap_or_default();
-            if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
-                output.text = conversation.last_answer();
-            }
-            RunError::new(error, Some(RunOutput { messages: conversation.messages_since(begin), ..output }))
-        })
+        let error = match self.attempts(conversation, (begin, input), run, answer).await {
+            Ok(output) => return Ok(output),
+            Err(error) => error,
+        };
+        // For the program, all attempts are one run.
+        let mut output = conversation.latest_run().unwrap_or_default();
+        if matches!(error, AgentError::InvalidOutput(_)) && output.text.is_empty() {
+            output.text = conversation.last_answer();
+        }
+        output.messages = conversation.messages_since(begin);
+        Err(RunError::new(error, Some(output)))
     }
 
-    /// Runs the agent until it gives a valid answer. After the first run, it runs without tool calls. `begin`
-    /// is the index of the first message of the first run.
+    /// Runs the agent until its answer is valid, after the first run without tool calls. `begin` is the
+    /// index of the first message of the first run.
     async fn attempts<T: ToolParams + Send + 'static>(
         &self,
         conversation: &mut Conversation,
@@ -131,7 +133,7 @@ impl Agent {
     ) -> Result<TypedOutput<T>, AgentError> {
         let form = &reader.format;
         let mut run = run.with_answer(Some(expected.clone()));
-        // If the resumed run had already ended with an invalid answer, its attempts may be used up.
+        // If the resumed run had ended with an invalid answer, its attempts may be used up.
         let mut has_ended = input.is_none() && conversation.finished().is_some();
         if input.is_none() {
             form.continue_from(conversation.invalid_answers());

@@ -99,7 +99,7 @@ async fn a_repeatedly_failing_call_is_refused() {
     let events = events(&agent(model).build().unwrap()).await;
     let Some(RunEvent::Finished { output, .. }) = events.last() else { panic!("{events:?}") };
     let texts = transcript(&output.messages);
-    // A refused call has a result like any other.
+    // A refused call has a result.
     assert_eq!(events.iter().filter(|event| kind(event) == "result agent").count(), 5);
     assert_eq!(texts[6], "results: Error running tool: no luck");
     assert!(texts[8].contains("has failed 3 times and was not run again"), "{}", texts[8]);

@@ -1,4 +1,4 @@
-//! Answers of a type beside tools: as arguments of a call, natively, or as text.
+//! Typed answers beside tools: as a call's arguments, natively, or as text.
 
 mod again;
 mod property;
@@ -49,7 +49,6 @@ pub(super) fn oslo() -> City {
     City { name: "Oslo".to_owned(), population: 717_710 }
 }
 
-/// Creates a tool that counts its calls.
 pub(super) fn pay(paid: &Arc<AtomicU32>) -> ToolRegistry {
     let paid = paid.clone();
     let pay = ClosureTool::new("pay", "Pays.", move |_: Nothing| {
@@ -102,7 +101,7 @@ async fn beside_tools_the_arguments_of_a_call_are_the_answer() {
     let lines = transcript(conversation.messages());
     assert_eq!(lines[3..], ["agent:  calls final_answer", "results: The answer was accepted."]);
 
-    // Without the tool, a later request shows the answer as text.
+    // Without the tool, the answer becomes text later.
     let model = ScriptedModel::new().text("It is.");
     let other = Agent::builder(model.clone()).build().unwrap();
     other.run("Is it large?").on(&mut conversation).await.unwrap();
@@ -261,7 +260,6 @@ fn each_dialect_reports_its_losses() {
         let is_strict = is_anthropic || is_open_ai;
         assert_eq!(losses(format, &map), (!is_strict, is_strict), "{format:?}");
     }
-    // Wrappers forward the losses.
     let model = || WireModel::new(ApiFormat::Anthropic, "m", Script::default());
     let fallback = toolkit_llm::model::Fallback::new(ScriptedModel::new()).or(model());
     assert!(fallback.boxed().output_losses(&map).narrowed.is_some());
@@ -356,7 +354,6 @@ async fn a_parallel_team_answers_again_without_calls() {
     assert_eq!(paid.load(Ordering::Relaxed), 2);
 }
 
-/// Returns the partial answers, and the answer.
 async fn partials(model: impl ChatModel, tools: ToolRegistry) -> (Vec<Value>, City) {
     let agent = Agent::builder(model).tools(tools).build().unwrap();
     let mut answers = agent.run("Which city?").typed::<City>().stream();
@@ -396,7 +393,7 @@ async fn the_answer_grows_in_a_stream() {
         json!({"name": "Oslo", "population": 717_710}),
     ];
     assert_eq!(grown, expected);
-    // Without pauses, the pieces become one partial answer.
+    // Without pauses, the pieces are one partial answer.
     let (grown, _) = partials(ScriptedModel::new().deltas(deltas(OSLO)), ToolRegistry::new()).await;
     assert_eq!(grown, expected[5..]);
 

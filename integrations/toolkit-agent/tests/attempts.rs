@@ -1,4 +1,4 @@
-//! The limits of a run count over all its attempts.
+//! A run's limits count over all its attempts.
 
 use crate::support::agent;
 use serde_json::{Value, json};
@@ -9,7 +9,6 @@ use toolkit_agent::{Agent, AgentError, Conversation, Decisions, Limit, Limits, S
 use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::{ModelError, ModelResponse, Price, ScriptedModel, Usage};
 
-/// A response that costs 1.
 fn paid(response: ModelResponse) -> ModelResponse {
     response.with_usage(Usage::new(600, 400))
 }
@@ -18,14 +17,13 @@ fn add() -> ModelResponse {
     paid(ModelResponse::calls([ToolCall::new("call", "add", r#"{"a": 1, "b": 2}"#)]))
 }
 
-/// An agent whose first attempt breaks after an answer, as if its process died.
+/// An agent whose first attempt breaks after an answer.
 fn broken() -> Agent {
     let model = ScriptedModel::new().response(add()).error(ModelError::from_status(401, "no key"));
     let model = model.response(add()).response(paid(ModelResponse::text("done")));
     agent(model).price(Price::per_million(1_000.0, 1_000.0)).build().unwrap()
 }
 
-/// A purse is not refilled by a crash.
 #[tokio::test]
 async fn a_resumed_run_goes_on_from_what_it_has_used() {
     for (limits, limit) in [
@@ -49,7 +47,6 @@ async fn a_resumed_run_goes_on_from_what_it_has_used() {
     }
 }
 
-/// Tool calls beyond the limit get an error in a later attempt, too.
 #[tokio::test]
 async fn tool_calls_count_over_all_attempts() {
     let sessions = Sessions::new(MemoryStore::default());
@@ -63,7 +60,7 @@ async fn tool_calls_count_over_all_attempts() {
     assert!(text.contains("The limit of tool calls is reached"), "{text}");
 }
 
-/// The time in which a run waits for a person is not the run's.
+/// Waiting for a person is not the run's time.
 #[tokio::test(start_paused = true)]
 async fn only_working_time_counts() {
     let ask = ClosureTool::new("ask", "Asks.", |_: crate::support::Nothing| async {
@@ -87,7 +84,7 @@ async fn only_working_time_counts() {
     assert_eq!(agent.resume(place()).limits(longer).await.unwrap().text, "done");
 }
 
-/// The numbers of a stored conversation may be any: they end the run or not, and nothing panics.
+/// Any stored numbers end the run or not, without a panic.
 #[tokio::test(start_paused = true)]
 async fn the_largest_numbers_of_a_log_are_only_large() {
     let wait = ModelResponse::calls([ToolCall::new("call", "wait", r#"{"ms": 2000}"#)]);
@@ -107,7 +104,6 @@ async fn the_largest_numbers_of_a_log_are_only_large() {
     assert_eq!(agent.resume(&mut conversation()).await.unwrap().text, "done");
 }
 
-/// Returns the first member of this name, at any depth.
 fn find<'a>(json: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     let members = json.as_object_mut()?;
     if members.contains_key(name) {
@@ -116,7 +112,7 @@ fn find<'a>(json: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     members.values_mut().find_map(|member| find(member, name))
 }
 
-/// A server that reports no tokens would make each limit of the cost endless.
+/// Without reported tokens, each limit of the cost would be endless.
 #[tokio::test]
 async fn a_limit_of_the_cost_needs_token_counts() {
     for streaming in [true, false] {

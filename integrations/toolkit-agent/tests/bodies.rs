@@ -1,4 +1,4 @@
-//! Answers to a request for a stream in another form than announced, against a server on loopback.
+//! Streams in another form than announced, from a server on loopback.
 
 use crate::faults::server::{Reply, Server, Step, chunk, respond, stream_end, stream_head};
 use crate::faults::speech::Speech;
@@ -26,7 +26,6 @@ fn models(url: &str) -> [(&'static str, BoxModel); 5] {
     ]
 }
 
-/// Returns a complete answer and a stream in the API of a model.
 fn answers(name: &str) -> (Value, Vec<Value>) {
     let speech = match name {
         "chat" => Speech::Chat,
@@ -46,7 +45,6 @@ fn lines(events: &[Value]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
 
-/// Asks for a stream and returns the answer with the number of its pieces, without reports of tokens.
 async fn ask(model: &BoxModel) -> Result<(ModelResponse, usize), ModelError> {
     let mut stream = model.stream(ModelRequest::new([Message::user("hi")])).await?;
     let mut pieces = 0;
@@ -88,7 +86,6 @@ async fn every_form_of_an_answer_is_understood() {
             ("an empty encoding", "content-type: text/event-stream\r\ncontent-encoding:\r\n", events.clone()),
             ("a stream as JSON", "content-type: application/json\r\n", events),
         ];
-        // Also with a mark before it.
         let marked = |(form, head, body): &(&'static str, &'static str, String)| {
             (*form, *head, format!("\u{feff}{body}"))
         };
@@ -104,7 +101,6 @@ async fn every_form_of_an_answer_is_understood() {
                 ask(model).await.unwrap_or_else(|error| panic!("{name}, {form}: {error}"));
             assert_eq!(response.message.text, "done", "{name}, {form}");
             assert_eq!(response.usage.input_tokens, 3, "{name}, {form}");
-            // A streamed text has two pieces.
             assert_eq!(pieces, if form.starts_with("a whole") { 2 } else { 3 }, "{name}, {form}");
         }
     }
@@ -115,7 +111,6 @@ async fn a_stream_as_text_is_read_as_it_comes() {
     let (_, events) = answers("chat");
     let halves = [sse(&events[..2]), sse(&events[2..])];
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n";
-    // The second half never comes.
     let begun: Reply =
         Arc::new(move |_| vec![Step::Send(head.into()), Step::Send(halves[0].clone().into()), Step::Silence]);
     let server = Server::start(vec![begun]).await;
@@ -125,7 +120,7 @@ async fn a_stream_as_text_is_read_as_it_comes() {
     assert_eq!(first, StreamEvent::Text("do".to_owned()));
 }
 
-/// Returns the streams of a model that report an error or a block with this text.
+/// Returns streams that report an error or block with this text.
 fn failures(name: &str, text: &str) -> Vec<String> {
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": text}});
     let forms = match name {
@@ -145,7 +140,7 @@ fn failures(name: &str, text: &str) -> Vec<String> {
     };
     let write = |events: &[Value]| if name == "ollama" { lines(events) } else { sse(events) };
     let begun = answers(name).1.swap_remove(0);
-    // At once, and after a part of the answer. The other answers begin with their only part.
+    // At once, and after a part, unless an answer begins with its only part.
     let is_long = matches!(name, "chat" | "messages");
     let after = forms.iter().filter(|_| is_long).map(|form| write(&[begun.clone(), form.clone()]));
     forms.iter().map(|form| write(std::slice::from_ref(form))).chain(after).collect()
@@ -192,7 +187,7 @@ async fn errors_in_a_stream_show_no_secret() {
     }
 }
 
-/// Asks for a whole answer and for a stream, with the secret as key. Returns the errors.
+/// Asks whole and streamed with the secret as key, and returns the errors.
 async fn errors_with_key(secret: &str, replies: impl Fn() -> Vec<u8>) -> Vec<(String, ModelError)> {
     let mut errors = Vec::new();
     let bytes = replies();

@@ -15,7 +15,6 @@ fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError::new(kind, "cut")
 }
 
-/// Returns an answer that breaks off after a call.
 fn half(id: u32, kind: ModelErrorKind) -> [Result<StreamEvent, ModelError>; 2] {
     let call = ToolCall::new(format!("call_{id}"), "add", format!(r#"{{"a": {id}, "b": 2}}"#));
     [Ok(StreamEvent::Call(call)), Err(broken(kind))]
@@ -41,7 +40,6 @@ async fn an_endless_series_of_broken_answers_pauses_and_ends() {
                 "{attempts}"
             );
             assert!(begun.elapsed() >= Duration::from_secs(least), "{attempts}: {:?}", begun.elapsed());
-            // All calls have their results.
             assert_eq!(conversation.messages().len(), 1 + 2 * asked);
         }
     }
@@ -81,7 +79,6 @@ async fn the_pause_after_a_broken_answer_is_the_one_of_the_provider_and_ends_wit
     assert!(matches!(failed.error, AgentError::Limit(_)), "{failed}");
 }
 
-/// The events of a message of Anthropic with signed thinking and a call.
 fn thinking_and_call() -> Vec<Value> {
     let start = |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let delta =
@@ -110,22 +107,19 @@ fn answer() -> Value {
     ])
 }
 
-/// How an answer ends after its call.
 #[derive(Debug, Clone, Copy)]
 enum End {
-    /// The connection breaks.
     Broken,
-    /// The provider reports an error.
     Reported,
-    /// The connection breaks in the middle of a second call.
+    /// The connection breaks in a second call.
     InCall,
-    /// No more events arrive, until the time limit of a model call.
+    /// No more events arrive, until the call's time limit.
     Silent,
-    /// The program stops, and another one resumes the saved conversation.
+    /// The program stops, and another resumes.
     Killed,
 }
 
-/// Runs the agent until its answer. Stops the run after a second if the program is killed, and resumes it.
+/// Runs the agent until its answer, or stops it after a second and resumes.
 async fn ended(agent: &Agent, end: End) -> Conversation {
     let mut conversation = Conversation::new("1");
     let output = match end {
@@ -178,7 +172,7 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
                 assert_eq!(block.get(name), Some(value), "{end:?}: {sent:#}");
             }
         }
-        // Every call has arguments in the form of the API, and a result.
+        // Every call has arguments as the API takes them, and a result.
         let calls: Vec<&Value> = said.iter().filter(|block| block["type"] == "tool_use").collect();
         let results = sent["messages"][2]["content"].as_array().unwrap();
         assert!(calls.iter().all(|call| call["input"].is_object()), "{end:?}: {sent:#}");
@@ -190,8 +184,7 @@ async fn signed_thinking_before_a_call_survives_the_end_of_its_stream() {
     }
 }
 
-/// The two APIs of Gemini: the events of a signed call, the events of an answer, and the position of the signature in
-/// the next request.
+/// Gemini's two APIs: events of a signed call, of an answer, and the signature's place in the next request.
 fn signed_calls() -> [(ApiFormat, Vec<Value>, Vec<Value>, &'static str); 2] {
     let arguments = json!({"a": 1, "b": 2});
     let call = json!({"functionCall": {"name": "add", "args": arguments}, "thoughtSignature": "c2lnbmVk"});

@@ -21,7 +21,7 @@ fn reply(body: Value) -> Reply {
     Arc::new(move |_| respond("200 OK", "content-type: application/json\r\n", body.to_string()))
 }
 
-/// Creates tools, with a name illegal for providers and an image in the output.
+/// Creates an illegally named tool, and an image in an output.
 fn photograph() -> ToolRegistry {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Photograph {
@@ -35,7 +35,7 @@ fn photograph() -> ToolRegistry {
     ToolRegistry::from_tools([tool.unwrap(), other.unwrap()]).unwrap()
 }
 
-/// Runs an agent against a server with these replies. Returns the output and the requests.
+/// Runs an agent against these replies, and returns output and requests.
 async fn exchange(
     agent: impl FnOnce(&str) -> AgentBuilder,
     replies: impl IntoIterator<Item = Value>,
@@ -86,7 +86,7 @@ async fn genai_carries_names_results_and_images() {
     assert!(holds(&messages[3], "data:image/png;base64,iVBORw=="), "{}", messages[3]);
 }
 
-/// Gemini rejects a history without its thought signatures.
+/// Gemini rejects a history without them.
 #[tokio::test]
 async fn thought_signatures_return_to_the_provider() {
     type Make = fn(&str) -> AgentBuilder;
@@ -108,7 +108,7 @@ async fn thought_signatures_return_to_the_provider() {
     }
 }
 
-/// Servers reject a history with malformed arguments.
+/// Servers reject a history with them.
 #[tokio::test]
 async fn malformed_arguments_get_an_error_and_are_not_sent_back() {
     let function = json!({"name": "wait", "arguments": "{\"of\": "});
@@ -185,8 +185,7 @@ async fn settings_that_genai_lacks_are_reported() {
     );
 }
 
-/// An answer may consist of an image. `genai` does not send the image back, so it is reported as lost, also for a
-/// client of one provider.
+/// `genai` does not send an image back, so it is lost, also for a single provider.
 #[tokio::test]
 async fn an_answer_of_media_alone_arrives_through_genai() {
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}});
@@ -206,7 +205,7 @@ async fn an_answer_of_media_alone_arrives_through_genai() {
     assert_eq!(paths.collect::<Vec<_>>(), ["/messages/1/Binary"; 3]);
 }
 
-/// A message whose native form was dropped still has the caller of its calls.
+/// A message without its native form still has its calls' caller.
 #[tokio::test]
 async fn callers_are_reported_as_lost_by_genai() {
     let server = Server::start(vec![reply(chat(json!({"role": "assistant", "content": "Hi."})))]).await;
@@ -245,7 +244,7 @@ async fn a_missing_key_fails_before_any_request() {
     }
 }
 
-/// `genai` ignores the base URL for some providers. The key must not be sent to these providers.
+/// `genai` ignores the base URL for some providers, which must not get the key.
 #[tokio::test]
 async fn genai_refuses_models_for_which_the_base_url_has_no_effect() {
     for name in ["glm-4.6", "zai::glm-4.6", "zai_coding::glm-4.6", "baidu::glm-4.6"] {

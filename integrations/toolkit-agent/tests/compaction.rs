@@ -1,4 +1,4 @@
-//! Compaction: conversations that outgrow the context window of their model.
+//! Conversations that outgrow the context window.
 
 mod checks;
 mod histories;
@@ -30,7 +30,7 @@ struct Read {
     page: u32,
 }
 
-/// Creates the tool `read`, with pages of 0 to 1,800 characters. Running it again is harmless.
+/// Creates `read`, with pages of 0 to 1,800 characters, harmless to repeat.
 fn tools() -> ToolRegistry {
     let read = ClosureTool::new("read", "Reads a page.", |Read { page }: Read| {
         format!("Page {page}. {}", "Lorem ipsum. ".repeat((page as usize * 37) % 138))
@@ -47,8 +47,7 @@ fn too_long() -> ModelError {
     ModelError::new(ModelErrorKind::ContextTooLong, "maximum context length exceeded")
 }
 
-/// Creates a model that refuses requests with more tokens than its window. It calls `read` until the
-/// conversation has had `turns` turns since the latest question, and then answers.
+/// Creates a model with a window, which calls `read` until it has had `turns` turns since the question.
 fn windowed(window: u64, turns: usize, reports_usage: bool) -> ScriptedModel {
     let calls = AtomicUsize::new(0);
     ScriptedModel::new().fallback(move |request| {
@@ -87,12 +86,11 @@ async fn each_message_is_counted_once() {
     let mut conversation = Conversation::new("1");
     agent.run("Read.").on(&mut conversation).await.unwrap();
     let messages: u64 = conversation.messages().iter().map(|message| message.to_text().len() as u64).sum();
-    // In addition, the calls of each turn and the definition of the tool are counted.
+    // Calls and the definition are counted, too.
     let counted = counted.load(Ordering::Relaxed);
     assert!(counted < messages + 101 * 400, "{counted} of {messages}");
 }
 
-/// Runs an agent. Returns the output and the events.
 async fn watched(
     agent: &Agent,
     conversation: &mut Conversation,
@@ -115,13 +113,13 @@ fn compactions(events: &[RunEvent]) -> Vec<&RunEvent> {
     events.iter().filter(|event| matches!(event, RunEvent::Compacted { .. })).collect()
 }
 
-/// Returns the JSON of a request, without running times.
+/// Returns a request's JSON without running times.
 fn body(request: &ModelRequest) -> Value {
     transport::encode_request(ApiFormat::OpenAiChat, "m", request, false).body.into()
 }
 
-/// Checks that each request can be sent to every provider and begins with a user message. Returns the number
-/// of requests that do not begin with all messages of the request before.
+/// Checks that every provider takes the requests, and counts those that do not begin with the whole previous
+/// one.
 fn changed_prefixes(requests: &[ModelRequest]) -> Result<usize, TestCaseError> {
     let mut changes = 0;
     for (index, request) in requests.iter().enumerate() {
@@ -150,7 +148,6 @@ async fn two_hundred_turns_fit_into_a_small_window() {
             let mut conversation = Conversation::new("1");
             let (ended, events) = watched(&agent, &mut conversation, "Read all pages, and count them.").await;
             assert!(ended.unwrap().starts_with("Done after 200 turns."));
-            // All messages are still in the conversation.
             assert_eq!(answered(conversation.messages()).unwrap(), 200);
             let requests = model.requests();
             assert_eq!(requests.len(), 201, "no request was refused");
@@ -171,7 +168,6 @@ async fn thirty_runs_fit_into_a_small_window() {
     let sessions = Sessions::default();
     let agent = agent(&model, Compaction::new(2_000)).build().unwrap();
     for number in 0..30 {
-        // Each run opens the conversation again.
         let input = format!("Read page {number}, please. {}", "It matters to me. ".repeat(number % 7));
         let output = agent.run(input.clone()).on(sessions.user("ada").conversation("1")).await.unwrap();
         assert!(output.text.starts_with("Done"));
@@ -235,7 +231,7 @@ async fn results_are_shortened_before_messages_are_left_out() {
     assert_eq!(request.messages.len(), conversation.messages().len() - 1);
     let texts: Vec<String> = request.messages.iter().map(Message::to_text).collect();
     assert!(texts.iter().any(|text| text.contains("... (truncated ") && text.starts_with("Page ")));
-    // The latest six messages before the compaction, and those after it, stay as they are.
+    // The latest six messages before compaction, and later ones, stay.
     let full = conversation.messages().iter().map(Message::to_text);
     let same = full.zip(&texts).skip(texts.len() - 6).all(|(full, text)| full == *text);
     assert!(same, "{texts:?}");

@@ -1,4 +1,4 @@
-//! Deletion of what a conversation no longer contains from its log.
+//! Deletion from the log of what its conversation lost.
 
 use crate::support::says;
 use toolkit_agent::guardrail::{Guardrail, Verdict};
@@ -23,13 +23,13 @@ async fn an_erased_log_contains_only_the_conversation() {
     let mut other = sessions.user("ada").conversation("1").open().await.unwrap();
     sessions.erase(&mut conversation).await.unwrap();
     assert!(!log().await.contains("my secret"));
-    // Both the erased conversation and one that is loaded from its log go on.
+    // The erased conversation and one loaded from the log go on.
     says("one", "Hi.").run("Hello.").on(&mut conversation).await.unwrap();
     sessions.save(&mut conversation).await.unwrap();
     let loaded = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(loaded.messages(), conversation.messages());
     says("one", "Bye.").run("Goodbye.").on(sessions.user("ada").conversation("1")).await.unwrap();
-    // A program that has not seen the erasure does not bring anything back.
+    // A program that missed the erasure brings nothing back.
     let late = sessions.erase(&mut other).await.unwrap_err();
     assert!(late.is_conflict(), "{late}");
 }

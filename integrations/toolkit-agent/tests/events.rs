@@ -1,4 +1,4 @@
-//! Events read from their JSON, the calls around an agent, and pieces of arguments.
+//! Events read from JSON, the calls around an agent, and pieces of arguments.
 
 use crate::support::{Nothing, Script, agent, events, question, says, tools};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use toolkit_llm::{
     ChatModel, Message, ModelError, ModelErrorKind, ModelResponse, ScriptedModel, StreamEvent,
 };
 
-/// Cuts the times of tool events to whole milliseconds.
+/// Cuts times to whole milliseconds.
 fn in_milliseconds(mut event: RunEvent) -> RunEvent {
     if let RunEvent::Tool { event, .. } = &mut event {
         let since = event.time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
@@ -72,7 +72,7 @@ async fn the_events_of_any_run_are_read_as_they_were_written() {
     }
 }
 
-/// Returns the texts by the scopes around their agent, each scope as JSON.
+/// Returns the texts by the agent's scopes, as JSON.
 fn texts(events: &[RunEvent]) -> Vec<(String, String)> {
     let mut texts = BTreeMap::<String, String>::new();
     for event in events {
@@ -84,7 +84,6 @@ fn texts(events: &[RunEvent]) -> Vec<(String, String)> {
     texts.into_iter().collect()
 }
 
-/// Creates an agent that repeats its request in pieces.
 fn parrot() -> Agent {
     let model =
         ScriptedModel::new().fallback(|request| Ok(ModelResponse::text(request.messages[0].to_text())));
@@ -100,7 +99,7 @@ fn calls(tool: &str, calls: &[(&str, &str)]) -> ModelResponse {
 #[tokio::test]
 async fn events_name_the_calls_and_branches_around_their_agent() {
     let with_parrot = || ToolRegistry::from_tools([parrot().to_tool().unwrap()]).unwrap();
-    // Two calls of one agent at once, in an agent that is itself called, in two parallel branches.
+    // Two calls of one agent at once, within a called agent, in two branches.
     let expert = || {
         let model =
             ScriptedModel::new().response(calls("parrot", &[("a", "one"), ("b", "two")])).text("three");
@@ -127,13 +126,11 @@ async fn events_name_the_calls_and_branches_around_their_agent() {
     let twin = parrot();
     let team = Agent::from(ParallelAgent::new("team", [twin.clone(), twin]));
     assert_eq!(texts(&events(&team).await), owned(&[(r#"{"branch":0}"#, "go"), (r#"{"branch":1}"#, "go")]));
-    // Calls with the same id.
     let model = ScriptedModel::new().response(calls("parrot", &[("x", "one"), ("x", "two")])).text("done");
     let twice = Agent::builder(model).tools(with_parrot()).build().unwrap();
     let found = texts(&events(&twice).await);
     let scopes: Vec<&str> = found.iter().map(|(within, _)| within.as_str()).collect();
     assert_eq!(scopes, ["", r#"{"call":"x"}"#, r##"{"call":"x#1"}"##]);
-    // Each agent starts and ends within one scope.
     let mut depth = BTreeMap::<Vec<String>, i32>::new();
     for event in events(&root()).await {
         let scopes = event.within().iter().map(|scope| format!("{scope:?}")).collect();
@@ -159,7 +156,6 @@ fn anthropic() -> WireModel<Script> {
     };
     let end = |index: u32| json!({"type": "content_block_stop", "index": index});
     let stop = |reason: &str| json!({"type": "message_delta", "delta": {"stop_reason": reason}});
-    // The pieces of two calls are interleaved.
     let calls = json!([
         begin(0, "a"),
         begin(1, "b"),
@@ -178,7 +174,7 @@ fn anthropic() -> WireModel<Script> {
     WireModel::new(ApiFormat::Anthropic, "claude", Script::new([calls, text]))
 }
 
-/// Returns the pieces of each call and the arguments of each call.
+/// Returns each call's pieces and arguments.
 async fn pieces(model: impl ChatModel) -> Vec<(String, Vec<String>, String)> {
     let found = events(&agent(model).build().unwrap()).await;
     let mut pieces = BTreeMap::<String, Vec<String>>::new();
@@ -213,10 +209,9 @@ async fn arguments_are_shown_while_the_model_writes_them() {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(read(&pieces.concat()), read(arguments));
     }
-    // A replay shows the same pieces.
     assert_eq!(pieces(Replay::open(&path).unwrap()).await, live);
     std::fs::remove_file(path).unwrap();
-    // A script may contain pieces; a whole response has none.
+    // A script may contain pieces, but a whole response has none.
     let call = ToolCall::new("a", "add", r#"{"a": 1, "b": 2}"#);
     let deltas = [
         StreamEvent::call_started("a", "add"),
@@ -231,7 +226,7 @@ async fn arguments_are_shown_while_the_model_writes_them() {
     assert_eq!(pieces(whole).await[0].1, [""; 0]);
 }
 
-/// The text of a whole response is one event, which waits for guardrails like streamed text.
+/// It is one event, which waits for guardrails like streamed text.
 #[tokio::test]
 async fn the_text_of_a_whole_response_is_an_event() {
     for guarded in [false, true] {

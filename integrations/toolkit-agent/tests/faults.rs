@@ -33,7 +33,6 @@ use toolkit_agent::{AgentBuilder, AgentError, Limits};
 use toolkit_core::{ClosureTool, ToolRegistry};
 use toolkit_llm::{Message, ModelError, ModelRetry};
 
-/// The timeout of a case.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn reply(make: impl Fn(bool) -> Vec<server::Step> + Send + Sync + 'static) -> Reply {
@@ -44,7 +43,6 @@ fn quick(attempts: u32) -> ModelRetry {
     ModelRetry::new(attempts).with_pauses(Duration::from_millis(1), Duration::from_secs(5))
 }
 
-/// Returns the outcome of a run and the number of requests.
 async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String, ModelError>, usize) {
     let ended = tokio::time::timeout(HANGS, agent.build().unwrap().run("hi")).await;
     let ended = ended.unwrap_or_else(|_| panic!("{name} hangs"));
@@ -56,7 +54,6 @@ async fn ask(name: &str, agent: AgentBuilder, server: &Server) -> (Result<String
     (answer, server.asked().len())
 }
 
-/// Returns the deviation of a case from its expected outcome.
 async fn check(client: Client, streaming: bool, case: Case) -> Option<String> {
     let speech = client.speech;
     let fault = reply({
@@ -107,8 +104,7 @@ async fn every_fault_is_retried_or_reported() {
     for (client, case) in all.filter(|(client, case)| client.is_bounded || !case.only_bounded) {
         for streaming in [false, true] {
             let checked = check(client, streaming, case);
-            // Cases with delays run side by side; the others one by one, so that load does not delay
-            // them.
+            // Cases with delays run side by side, and others one by one, so that load does not delay them.
             if case.takes_time { drop(waiting.spawn(checked)) } else { wrong.extend(checked.await) }
         }
     }
@@ -128,7 +124,6 @@ async fn retry_after_is_reported() {
     }
 }
 
-/// The provider bills nothing for an attempt that received nothing.
 #[tokio::test]
 async fn an_attempt_that_received_nothing_is_no_model_call() {
     for client in clients() {
@@ -143,7 +138,6 @@ async fn an_attempt_that_received_nothing_is_no_model_call() {
 #[tokio::test]
 async fn an_unreachable_server_is_reported() {
     for client in clients() {
-        // A released port refuses connections.
         let url = Server::start(Vec::new()).await.url.clone();
         tokio::time::sleep(Duration::from_millis(20)).await;
         let agent = client.agent(&url).retry(quick(1)).build().unwrap();
@@ -154,7 +148,6 @@ async fn an_unreachable_server_is_reported() {
     }
 }
 
-/// Creates the tool `add` and the counter of its calls.
 fn add() -> (ToolRegistry, Arc<AtomicUsize>) {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Add {
@@ -170,7 +163,6 @@ fn add() -> (ToolRegistry, Arc<AtomicUsize>) {
     (ToolRegistry::from_tools([add.unwrap()]).unwrap(), runs)
 }
 
-/// Asserts that every call in the history is answered.
 fn assert_answered(messages: &[Message], name: &str) {
     for pair in messages.windows(2) {
         if let [Message::Assistant(said), next] = pair
@@ -197,7 +189,7 @@ async fn calls_and_results_reach_the_server() {
             let name = format!("{} ({streaming})", client.name);
             assert_eq!((output.text.as_str(), runs.load(Ordering::Relaxed)), ("done", 2), "{name}");
             assert_answered(&output.messages, &name);
-            // The results reach the model, with call ids where the API has them.
+            // Results have call ids where the API has them.
             let asked = server.asked();
             assert_eq!(asked.len(), 2, "{name}");
             for expected in ["\"3\"", "\"7\""] {
@@ -218,7 +210,7 @@ async fn a_cut_stream_continues_from_complete_calls() {
     for client in clients().into_iter().filter(|client| client.streams_calls) {
         for cut in [Cut::BeforeTheFirstCall, Cut::InArguments, Cut::AfterTheFirstCall] {
             for silent in [false, true] {
-                // If the call ran before the cut, the model continues from its result.
+                // The model continues from the result of a call that ran before the cut.
                 let goes_on = client.calls_at_once && matches!(cut, Cut::AfterTheFirstCall);
                 let speech = client.speech;
                 let broken = reply(move |_| {

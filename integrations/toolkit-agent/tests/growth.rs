@@ -1,4 +1,4 @@
-//! Logs of saved runs that grow in proportion to their runs. `benches/growth.rs` counts the instructions of the same runs.
+//! Logs grow in proportion to their runs, also for `benches/growth.rs`.
 
 mod messages;
 mod runs;
@@ -12,7 +12,7 @@ use toolkit_agent::{Agent, Sessions};
 use toolkit_llm::ScriptedModel;
 use toolkit_llm::transport::WireModel;
 
-/// Returns the number of entries and of bytes in the log of a saved run.
+/// Returns a log's number of entries and bytes.
 async fn log_of(agent: &Agent) -> (usize, usize) {
     let store = MemoryStore::new();
     agent.run("Go.").on(Sessions::new(store.clone()).user("ada").conversation("1")).await.unwrap();
@@ -42,7 +42,7 @@ async fn the_log_of_a_conversation_grows_with_its_runs() {
     assert!(size_of_run < 700, "{size_of_run} bytes");
 }
 
-/// Saves after a long answer write it no more, although it is the output of a step of the team.
+/// Later saves do not repeat it, although a step of the team has it as output.
 #[tokio::test]
 async fn the_log_of_a_sequence_contains_a_long_answer_a_few_times() {
     let log_of = async |turns: usize| {

@@ -1,4 +1,4 @@
-//! Guardrails: each verdict about each kind of value.
+//! Guardrails: each verdict about each value.
 
 mod cut;
 mod kept;
@@ -36,7 +36,6 @@ const POINTS: [Point; 7] = [
     Point::Output,
 ];
 
-/// A verdict about a value of any type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Pass,
@@ -56,7 +55,6 @@ impl Kind {
     }
 }
 
-/// Creates a guardrail that checks one kind of value.
 fn guardrail(point: Point, kind: Kind) -> Guardrail {
     let slow = move |input: UserMessage, context: GuardContext| async move {
         assert_eq!((context.agent.as_str(), input.to_text().as_str()), ("root", "secret input"));
@@ -135,7 +133,6 @@ async fn a_decided_result_is_checked() {
     }
 }
 
-/// Creates a tool that counts its calls.
 fn pay(paid: &Arc<AtomicU32>) -> ToolRegistry {
     let paid = paid.clone();
     let pay = ClosureTool::new("pay", "Pays.", move |Pay { to }: Pay| {
@@ -153,7 +150,7 @@ fn script() -> ScriptedModel {
         .response(ModelResponse::text("secret answer").with_usage(usage))
 }
 
-/// The end of a run: its answer or error, its text events, its guardrail events, and the number of payments.
+/// A run's answer or error, text events, guardrail events and number of payments.
 type End = (Result<(String, bool), AgentError>, String, Vec<GuardAction>, u32);
 
 async fn run(point: Point, kind: Kind, streaming: bool, slow: bool) -> (End, Conversation, ScriptedModel) {
@@ -205,7 +202,7 @@ async fn each_verdict_about_each_value_has_its_effect() {
                     (Point::Call | Point::Response | Point::Request, Kind::End) => (Err(()), 0),
                     (Point::Input | Point::Beside, Kind::End) => (Err(()), 0),
                     (_, Kind::End) => (Err(()), 1),
-                    // The script has lost the response of the dropped model call.
+                    // The script has lost the dropped call's response.
                     (Point::Beside, Kind::Replace) => (plain(), 0),
                     (Point::Input | Point::Beside | Point::Request | Point::Response, Kind::Block) => {
                         (blocked(), 0)
@@ -247,7 +244,6 @@ async fn each_verdict_about_each_value_has_its_effect() {
                 if streaming && matches!(&ended, Ok((answer, false)) if *answer == "secret answer") {
                     assert_eq!(text, "secret answer", "{case}");
                 }
-                // A later run reads no blocked value.
                 let later = ScriptedModel::new().text("Hello.");
                 let other = Agent::builder(later.clone()).name("root").build().unwrap();
                 other.run("Hi.").on(&mut conversation).await.unwrap();
@@ -264,7 +260,7 @@ async fn each_verdict_about_each_value_has_its_effect() {
     }
 }
 
-/// Creates a guardrail that passes an input after a delay.
+/// Passes an input after a delay.
 fn patient(delay: u64, checked: &Arc<AtomicU32>) -> Guardrail {
     let checked = checked.clone();
     Guardrail::new_async("patient", move |_: UserMessage, _| {
@@ -325,7 +321,6 @@ struct Transfer {
     amount: u32,
 }
 
-/// Runs one call of `transfer` under a guardrail, and returns the result of the call.
 async fn transfer(arguments: &str, guard: Guardrail) -> String {
     let tool = ClosureTool::new("transfer", "Moves money.", |Transfer { amount }: Transfer| amount);
     let tools = ToolRegistry::from_tools([tool.unwrap()]).unwrap();
@@ -470,7 +465,7 @@ async fn guardrails_of_one_kind_run_in_order_after_the_callbacks() {
     assert_eq!(agent.run("go").await.unwrap().text, "abcd");
 }
 
-/// A panic in code of the program ends the run with an error that names this code, and each call has a result.
+/// The error names the program's code, and each call has a result.
 #[tokio::test]
 async fn panics_of_guardrails_and_callbacks_end_the_run() {
     type Add = fn(AgentBuilder) -> AgentBuilder;

@@ -1,4 +1,4 @@
-//! Tools that the provider defines, in the requests and events of an agent.
+//! The provider's own tools, in requests and events.
 
 mod turns;
 
@@ -56,19 +56,17 @@ async fn hosted_calls_are_events_and_a_paused_turn_goes_on() {
     let [first, second, third] = requests.as_slice() else { panic!("three requests") };
     let types: Vec<&Value> = first["tools"].as_array().unwrap().iter().map(|tool| &tool["type"]).collect();
     assert_eq!(types, ["web_search_20250305", "bash_20250124"]);
-    // The paused message goes back as it came, with nothing after it.
+    // The paused message goes back as it came.
     assert_eq!(second["messages"][1], json!({"role": "assistant", "content": [search]}));
     assert_eq!(second["messages"].as_array().unwrap().len(), 2);
     let result = &third["messages"].as_array().unwrap().last().unwrap()["content"][0];
     assert_eq!((&result["type"], &result["content"]), (&json!("tool_result"), &json!("ran ls")));
 }
 
-/// The calls of the provider's search in the paused turns.
 fn search(number: usize) -> Value {
     json!({"type": "server_tool_use", "id": format!("s_{number}"), "name": "web_search", "input": {"query": "x"}})
 }
 
-/// Returns a message of Anthropic, or its events.
 fn message(content: &Value, reason: &str, streamed: bool) -> Value {
     if !streamed {
         return json!({"type": "message", "role": "assistant", "content": [content], "stop_reason": reason});
@@ -118,7 +116,7 @@ struct McpApproval {
     arguments: String,
 }
 
-/// Returns the answers to a request for approval, with the items sent to the provider after it.
+/// Returns answers to a request for approval, and the items sent after it.
 async fn approve(tools: ToolRegistry, permissions: Option<Permissions>, streamed: bool) -> (String, Value) {
     let request = json!({"id": "mcpr_1", "type": "mcp_approval_request", "server_label": "docs", "name": "delete_page",
         "arguments": "{\"page\":7}"});
@@ -177,7 +175,7 @@ async fn requests_for_the_approval_of_mcp_calls_are_answered_by_a_tool() {
     };
     for streamed in [false, true] {
         assert_eq!(approve(approver(), None, streamed).await, ("Done.".to_owned(), answer(true, "")));
-        // Permissions ask a human, as for any other tool.
+        // Permissions ask a human, as for any tool.
         for (approval, expected) in [
             (Approval::Approve, answer(true, "")),
             (Approval::Deny("Page 7 stays.".to_owned()), answer(false, "Page 7 stays.")),
@@ -192,7 +190,6 @@ async fn requests_for_the_approval_of_mcp_calls_are_answered_by_a_tool() {
             let reason = item["reason"].as_str().unwrap_or_default();
             assert!(reason.contains(expected["reason"].as_str().unwrap_or_default()), "{item}");
         }
-        // Without the tool, nothing is approved.
         let (text, item) = approve(ToolRegistry::new(), None, streamed).await;
         assert_eq!((text.as_str(), &item["approve"]), ("Done.", &json!(false)));
         assert!(item["reason"].as_str().unwrap().contains("mcp_approval"), "{item}");
@@ -215,7 +212,7 @@ async fn losses_of_requests_are_events_once_for_each_agent_of_a_run() {
             .streaming(streamed)
             .build()
             .unwrap();
-        // Each run reports the losses once, although it has two requests.
+        // Each run reports losses once, for two requests.
         for _ in 0..2 {
             let mut stream = agent.run("go").stream();
             let mut reported = Vec::new();

@@ -1,4 +1,4 @@
-//! Interrupted runs: calls that wait for an approval, an answer or a result of the program.
+//! Interrupted runs: calls that wait for an approval, an answer or a result.
 
 mod changed;
 
@@ -17,7 +17,6 @@ use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolContext, ToolError, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ScriptedModel};
 
-/// The runs of `pay` and `look`.
 #[derive(Clone, Default)]
 struct Runs(Arc<[AtomicU32; 2]>);
 
@@ -34,8 +33,8 @@ impl Runs {
         }
     }
 
-    /// Creates an agent with `pay`, which needs approval, `look`, `slow`, which takes a minute, and `ask` and `job`, which
-    /// wait for a result.
+    /// Creates `pay`, which needs approval, `look`, `slow` for a minute, and `ask` and `job`, which wait for
+    /// a result.
     fn agent(&self, name: &str, model: ScriptedModel, below: &[Agent]) -> Agent {
         let slow = |_: Nothing| async {
             sleep(Duration::from_secs(60)).await;
@@ -59,19 +58,17 @@ impl Runs {
         Agent::builder(model).name(name).dispatcher(dispatcher).build().unwrap()
     }
 
-    /// Creates an agent with four calls, of which three wait.
     fn waiting(&self) -> Agent {
         self.agent("root", calls("pay look ask job").text("root is done."), &[])
     }
 
-    /// Creates an agent that calls another one, which waits, beside calls of its own.
+    /// Creates an agent with its own calls and one of a waiting agent.
     fn nested(&self) -> Agent {
         let expert = self.agent("expert", calls("pay ask").text("expert is done."), &[]);
         self.agent("root", calls("expert look pay").text("root is done."), &[expert])
     }
 }
 
-/// Creates a model that makes these calls at once.
 fn calls(tools: &str) -> ScriptedModel {
     let calls = tools.split(' ').enumerate().map(|(number, tool)| {
         let arguments = if tool == "expert" { r#"{"request": "Help."}"# } else { "{}" };
@@ -114,7 +111,7 @@ async fn pending_calls_name_their_agent_their_call_and_their_reason() {
             ("1.1.2", "root", "pay", "waits for approval: it costs money".to_owned()),
         ]
     );
-    // Without a decision, nothing runs and no model is called.
+    // Without a decision, nothing runs.
     let before = serde_json::to_string(&conversation).unwrap();
     assert_eq!(pending(decide(&agent, &mut conversation, Decisions::new()).await).len(), 3);
     assert_eq!(serde_json::to_string(&conversation).unwrap(), before);
@@ -169,7 +166,7 @@ async fn of_two_programs_with_decisions_one_wins() {
     let agent = runs.waiting();
     let calls = pending(agent.run("go").on(Sessions::new(store.clone()).user("ada").conversation("1")).await);
     let resume = async || {
-        // Both load the conversation before one of them saves it.
+        // Both load before one saves.
         let waiting = Watched::new(&store, async |_| {
             tokio::task::yield_now().await;
             Ok(())
@@ -234,7 +231,7 @@ struct Amount {
     euros: u32,
 }
 
-/// Creates an agent whose payments need approval, and the list of its payments.
+/// Creates an agent whose payments need approval, and their list.
 fn paying(model: ScriptedModel) -> (Agent, Arc<Mutex<Vec<u32>>>) {
     let paid = Arc::new(Mutex::new(Vec::new()));
     let noted = paid.clone();
@@ -261,7 +258,7 @@ async fn an_approval_may_change_the_arguments_or_hold_for_the_session() {
     assert_eq!(*paid.lock().unwrap(), [5, 7, 8]);
 }
 
-/// An approval for the session would let the other call run as the model wrote it.
+/// An approval for the session would run the other call as the model wrote it.
 #[tokio::test]
 async fn a_changed_call_runs_changed_beside_an_approval_for_the_session() {
     for [first, second] in [["1.1.0", "1.1.1"], ["1.1.1", "1.1.0"]] {
@@ -294,7 +291,6 @@ async fn of_calls_with_the_same_id_each_has_its_own_decision() {
     assert_eq!(runs.counts(), [2, 0]);
 }
 
-/// Each of two calls of an agent as a tool asks for itself.
 #[tokio::test]
 async fn agents_called_with_the_same_id_wait_each_for_their_own_decision() {
     let runs = Runs::default();
@@ -317,7 +313,7 @@ async fn agents_called_with_the_same_id_wait_each_for_their_own_decision() {
     assert_eq!(transcript(conversation.messages())[2], r#"results: {"response":"blue"}, {"response":"red"}"#);
 }
 
-/// A tool can use the key of its call where the ids of the provider repeat.
+/// Tools can use these keys where a provider repeats ids.
 #[tokio::test]
 async fn each_call_of_a_run_has_a_key_of_its_own() {
     let keys = Arc::<Mutex<Vec<String>>>::default();
@@ -340,7 +336,7 @@ async fn each_call_of_a_run_has_a_key_of_its_own() {
     assert_eq!(*keys.lock().unwrap(), ["1.1.0", "1.1.1", "1.2.0/1.1.0", "1.2.0/1.1.1"]);
 }
 
-/// An agent that asks another agent in a conversation of its own, and then twice in clones.
+/// An agent that asks another in its own conversation, and then twice in clones.
 struct Asking(Agent);
 
 impl RunAgent for Asking {
@@ -360,7 +356,6 @@ impl RunAgent for Asking {
     }
 }
 
-/// Creates an agent that looks in each turn after input.
 fn looking(runs: &Runs) -> Agent {
     let model = ScriptedModel::new().fallback(|request| {
         Ok(match request.messages.last() {
@@ -392,7 +387,7 @@ async fn a_cancelled_run_keeps_the_pending_calls_of_an_agent_called_as_a_tool() 
     let agent = runs.nested();
     let mut conversation = Conversation::new("1");
     let calls = pending(agent.run("go").on(&mut conversation).await);
-    // The expert gets one of two decisions, and the run is cancelled before it starts.
+    // The expert gets one of two decisions, and the run is cancelled before its start.
     let token = toolkit_core::CancellationToken::new();
     token.cancel();
     let decisions = Decisions::new().approve(&calls[0].id);
@@ -403,7 +398,6 @@ async fn a_cancelled_run_keeps_the_pending_calls_of_an_agent_called_as_a_tool() 
     assert_eq!(runs.counts(), [2, 1]);
 }
 
-/// An agent that asks another agent a question of its own.
 struct Passing(Agent);
 
 impl RunAgent for Passing {

@@ -23,7 +23,7 @@ impl Tool for Anything {
     }
 }
 
-/// Converts parts to chunks of Chat Completions. A part of arguments belongs to the call before it.
+/// Converts parts to chunks of Chat Completions, with arguments for the call before.
 fn chunks(parts: &[Value]) -> Vec<Value> {
     let mut index = -1;
     let delta = |part: &Value| match (part["type"].as_str(), part.get("arguments_part")) {
@@ -54,15 +54,15 @@ fn theirs(result: &Value) -> Value {
     };
     json!({
         "text": joined("text"),
-        // Our reasoning is one text; signatures stay in the native message.
+        // Our reasoning is one text, with signatures in the native message.
         "reasoning": joined("think"),
         "calls": calls(&result["message"]["tool_calls"]),
         "announced": calls(&result["on_tool_call"]),
     })
 }
 
-/// Arguments without a call are dropped by the reference. Ours become a call without a name, so that the model learns
-/// of the loss from its result.
+/// The reference drops arguments without a call. Ours become a call without a name, whose result tells the
+/// model of the loss.
 fn is_named(call: &ToolCall) -> bool {
     !call.name.is_empty()
 }
@@ -109,7 +109,6 @@ async fn assembled_streams_agree_with_the_reference() {
     for row in rows {
         let ours = ours(row["stream"].as_array().unwrap()).await;
         match (&row["result"]["ok"], ours) {
-            // Both report an empty response, in different words.
             (Value::Null, Err(AgentError::Model(error))) => {
                 assert_eq!(row["result"]["error"]["type"], "APIEmptyResponseError", "{row}");
                 assert_eq!(error.kind(), ModelErrorKind::Empty, "{row}");

@@ -18,7 +18,6 @@ use toolkit_llm::{
     ScriptedModel, StreamEvent, Usage, UserMessage,
 };
 
-/// Creates a model with a tool call in every answer.
 fn restless(tool: &'static str, arguments: &'static str) -> ScriptedModel {
     let next = std::sync::atomic::AtomicUsize::new(0);
     ScriptedModel::new().fallback(move |_| {
@@ -53,7 +52,7 @@ async fn model_calls_tokens_and_the_cost_are_limited() {
     }
 }
 
-/// The provider bills an answer that broke off, but no request that it refused.
+/// The provider bills a broken answer, but no refused request.
 #[tokio::test(start_paused = true)]
 async fn a_broken_answer_counts_as_a_model_call() {
     let refused = || ModelError::from_status(503, "overloaded");
@@ -109,7 +108,7 @@ async fn tool_calls_are_limited_by_default() {
     assert_eq!((message.results.len(), failed), (501, 1));
 }
 
-/// Without a price, a limit of the cost could not hold.
+/// Without a price, this limit could not hold.
 #[tokio::test]
 async fn a_limit_of_the_cost_needs_a_price() {
     let limits = || Limits::default().with_max_cost(0.3);
@@ -139,7 +138,7 @@ async fn the_duration_of_a_run_is_limited() {
         let last = transcript(conversation.messages()).pop().unwrap();
         assert_eq!(last, "results: Tool `wait` was cancelled before it finished");
     }
-    // The limit applies to a retry pause as well.
+    // The limit applies to retry pauses, too.
     let later =
         ModelError::new(ModelErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(30));
     let agent = agent(ScriptedModel::new().error(later)).retry(ModelRetry::new(3)).limits(limits);
@@ -151,7 +150,6 @@ async fn the_duration_of_a_run_is_limited() {
     assert_eq!(started.elapsed(), most);
 }
 
-/// A model whose streams stop after some pieces.
 struct Stalling(ScriptedModel);
 
 impl ChatModel for Stalling {
@@ -169,7 +167,7 @@ impl ChatModel for Stalling {
     }
 }
 
-/// The provider bills an answer that has begun, whichever clock stops it.
+/// The provider bills a begun answer, whichever clock stops it.
 #[tokio::test(start_paused = true)]
 async fn an_answer_cut_by_the_timeout_counts_as_a_model_call() {
     let pieces = [
@@ -217,7 +215,6 @@ async fn model_calls_time_out() {
     assert_eq!((error.kind(), error.message()), (ModelErrorKind::TimedOut, "LLM call timed out after 0.5s"));
 }
 
-/// Creates an agent that asks `expert` in every answer, at most `times`.
 fn asking(expert: &Agent, times: usize) -> AgentBuilder {
     let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
     let model = (0..times)
@@ -241,12 +238,11 @@ async fn an_agent_is_held_to_its_own_limits_within_a_run() {
         for line in [&lines[2], &lines[4]] {
             assert!(line.starts_with(&format!("results: Error running tool: {expected}")), "{line}");
         }
-        // Each call has the whole limits, and all of them count for the run.
+        // Each call has the whole limits, and all count for the run.
         let asked = u32::try_from(model.requests().len()).unwrap();
         assert_eq!((asked, output.model_calls), (6, 9));
         assert_eq!(output.usage.total(), 600);
         assert_eq!(output.tool_calls, 2 + asked);
-        // The limits of the run apply as well.
         let mut conversation = Conversation::new("1");
         let ended = asking(&expert, 2)
             .build()
@@ -256,7 +252,7 @@ async fn an_agent_is_held_to_its_own_limits_within_a_run() {
             .limits(Limits::default().with_max_model_calls(5))
             .await;
         assert_eq!(ended.unwrap_err().error, AgentError::Limit(Limit::ModelCalls(5)));
-        // Started by the program, the agent has the limits as those of its run.
+        // The program starts the agent with its own limits.
         let ended = expert.run("go").await.unwrap_err();
         assert!(ended.to_string().starts_with(expected), "{ended}");
     }
@@ -291,7 +287,6 @@ async fn own_limits_in_teams() {
     let endless = || restless("add", r#"{"a": 1, "b": 2}"#);
     let limits = || Limits::default().with_max_model_calls(2);
     let limited = |model: ScriptedModel| agent(model).name("limited").limits(limits());
-    // A parallel agent fails alone.
     let team = ParallelAgent::new("team", [limited(endless()).build().unwrap(), says("other", "Fine.")]);
     let output = Agent::from(team).run("go").await.unwrap();
     assert_eq!((output.text.as_str(), output.model_calls), ("Fine.", 3));
@@ -299,12 +294,11 @@ async fn own_limits_in_teams() {
         transcript(&output.messages)[5],
         "limited: (No answer: exceeded 2 model calls; possible infinite loop)"
     );
-    // A sequence fails.
     let team = SequentialAgent::new("team", [says("first", "Fine."), limited(endless()).build().unwrap()]);
     let failed = Agent::from(team).run("go").await.unwrap_err();
     assert_eq!(failed.error, AgentError::Limit(Limit::ModelCalls(2)));
     assert_eq!(failed.output.model_calls, 3);
-    // The limits of an agent end when it transfers the conversation.
+    // An agent's limits end at a transfer.
     let next = agent(
         (0..4)
             .fold(ScriptedModel::new(), |model, n| {
@@ -323,7 +317,6 @@ async fn own_limits_in_teams() {
     assert_eq!((output.text.as_str(), output.model_calls), ("done", 7));
 }
 
-/// The limits of a run, each with the error.
 fn limits_of_runs() -> [(Limits, Limit); 4] {
     let most = Duration::from_millis(50);
     [
@@ -344,7 +337,7 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
     for (limits, limit) in limits_of_runs() {
         let repeated = limits.clone().with_max_repeated_calls(1_000);
         let grouped = || group().with_limits(repeated.clone());
-        // The limits of the run, or the own limits of the group within a team.
+        // The limits of the run, or of a group within a team.
         let teams: [(&str, Agent); 5] = [
             ("group", group().into()),
             ("nested", ParallelAgent::new("team", [group().into(), says("other", "Fine.")]).into()),
@@ -362,12 +355,11 @@ async fn the_limit_of_a_run_ends_the_run_within_a_parallel_group() {
             let ended = team.run("go").on(&mut conversation).options(options).await;
             assert_sendable(&conversation);
             if kind == "own nested" {
-                // The outer group goes on without the inner group.
                 let output = ended.unwrap();
                 assert_eq!(output.text, "So.", "{limit}");
                 let lines = transcript(&output.messages);
                 assert!(lines.contains(&format!("group: (No answer: {limit})")), "{lines:?}");
-                // The messages of the inner agents stay, with the results of their calls.
+                // The inner agents' messages stay, with results of calls.
                 assert!(lines.contains(&"quick: Fine.".to_owned()), "{lines:?}");
                 let results = lines.iter().filter(|line| line.starts_with("results:")).count();
                 let calls = lines.iter().filter(|line| line.starts_with("endless:")).count();
@@ -385,7 +377,7 @@ async fn a_hanging_store_does_not_keep_a_stopped_run() {
         for is_cancelled in [false, true] {
             let model = ScriptedModel::new().call("add", r#"{"a": 1, "b": 2}"#).call("wait", r#"{"ms": 10}"#);
             let agent = agent(model.text("done")).build().unwrap();
-            // The store saves nothing after a number of appends, and never answers again.
+            // The store saves some appends, and then never answers.
             let left = AtomicU32::new(appends);
             let sessions = Sessions::new(Watched::new(&MemoryStore::new(), move |access| {
                 let count =

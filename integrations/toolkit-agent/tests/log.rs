@@ -1,4 +1,4 @@
-//! The log of a run: what is saved, and what a program can do with it.
+//! A run's log: what is saved, and its use.
 
 mod cuts;
 mod decisions;
@@ -47,7 +47,7 @@ async fn a_conversation_that_does_not_exist_is_not_resumed() {
     assert_eq!((model.requests().len(), sessions.user("ada").list().await.unwrap().len()), (0, 0));
 }
 
-/// A client of a web service goes away while a call waits for a decision and another one works.
+/// A web client leaves while one call waits for a decision and another works.
 #[tokio::test(start_paused = true)]
 async fn a_call_can_be_decided_after_its_stream_was_dropped() {
     let ask = question("ask");
@@ -97,7 +97,7 @@ async fn an_abandoned_run_is_not_continued() {
     assert!(lines.iter().zip(expected).all(|(line, end)| line.ends_with(end)), "{lines:?}");
 }
 
-/// The text that replaces a removed message is not a way around a guardrail.
+/// A removed message's replacement is no way around a guardrail.
 #[tokio::test]
 async fn an_input_with_the_text_of_a_removed_one_is_checked() {
     let checks = Arc::<AtomicU32>::default();

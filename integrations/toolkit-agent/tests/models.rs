@@ -34,7 +34,6 @@ fn answering() -> ScriptedModel {
     ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("second")))
 }
 
-/// Asks a model twice, without and with a stream.
 async fn ask(model: &impl ChatModel) -> [Result<String, ModelErrorKind>; 2] {
     let whole = model.respond(request()).await;
     let streamed = match model.stream(request()).await {
@@ -94,7 +93,7 @@ async fn a_stream_moves_on_only_before_its_first_piece() {
     assert_eq!(second.requests().len(), 0);
 }
 
-/// Streams of other sources than a script keep their order, too.
+/// Streams without a script keep their order, too.
 #[tokio::test]
 async fn no_piece_is_lost_or_repeated() {
     struct Running(ScriptedModel);

@@ -1,4 +1,4 @@
-//! New input after a run that was stopped in the middle of its tool calls.
+//! New input after a run was stopped in its tool calls.
 
 use crate::support::{Nothing, assert_sendable, reloaded, transcript};
 use futures_util::FutureExt;
@@ -23,7 +23,7 @@ struct Invoice {
     invoice: u32,
 }
 
-/// Creates `pay`, which counts, and takes a minute for each invoice from 5 on, and `ask` and `job`, which wait for the
+/// Creates `pay`, which counts, and from invoice 5 on takes a minute, and `ask` and `job`, which wait for the
 /// program. Payments of 3 and 4 need approval.
 fn tools(paid: &Arc<AtomicU32>) -> (ToolRegistry, Permissions) {
     let paid = paid.clone();
@@ -53,7 +53,6 @@ fn tools(paid: &Arc<AtomicU32>) -> (ToolRegistry, Permissions) {
     (ToolRegistry::from_tools(tools).unwrap(), permissions)
 }
 
-/// Creates an agent that makes these calls at once.
 fn caller(name: &str, calls: &[(&str, &str)], paid: &Arc<AtomicU32>, below: Option<&Agent>) -> Agent {
     let (mut tools, permissions) = tools(paid);
     below.into_iter().for_each(|agent| tools.register(agent.to_tool().unwrap()).unwrap());
@@ -65,8 +64,8 @@ fn caller(name: &str, calls: &[(&str, &str)], paid: &Arc<AtomicU32>, below: Opti
     Agent::builder(model).name(name).dispatcher(dispatcher).build().unwrap()
 }
 
-/// Runs the agent for ten seconds. Then returns the results that the model reads after new input: of the same
-/// conversation in memory, and of the saved one.
+/// Runs for ten seconds, and returns what the model reads after new input in memory and in the saved
+/// conversation.
 async fn read_after(agent: Agent) -> Vec<Vec<String>> {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
@@ -87,7 +86,7 @@ async fn read_after(agent: Agent) -> Vec<Vec<String>> {
     read
 }
 
-/// The model reads which calls may have run, what waits elsewhere, and what called agents have done.
+/// It reads which calls may have run, what waits elsewhere, and what called agents have done.
 #[tokio::test(start_paused = true)]
 async fn after_new_input_the_model_reads_what_the_calls_have_done() {
     let paid = Arc::default();
@@ -127,7 +126,7 @@ async fn after_new_input_the_model_reads_what_the_calls_have_done() {
             ),
         ),
         (
-            // The process that was stopped in the call of the agent does not know its work.
+            // The process that was stopped in the agent's call does not know its work.
             1,
             agent("root", &[("expert", help)], Some(&crashed)),
             format!(
@@ -176,7 +175,6 @@ async fn a_call_that_could_not_be_saved_was_not_run() {
     let paid = Arc::default();
     let deleting = store.clone();
     let model = ScriptedModel::new().fallback(move |_: &ModelRequest| {
-        // The next save is refused.
         deleting.delete(ConversationKey { user: "ada", id: "1" }).now_or_never().unwrap().unwrap();
         Ok(ModelResponse::calls([ToolCall::new("0", "pay", r#"{"invoice": 1}"#)]))
     });

@@ -1,4 +1,4 @@
-//! Properties of any run, with any model and any tools: it ends, and the conversation can continue.
+//! Any run, with any model and tools, ends, and its conversation can continue.
 
 mod script;
 mod tools;
@@ -18,28 +18,25 @@ use toolkit_llm::ApiFormat;
 use toolkit_llm::{Message, ModelRequest, ModelRetry, ScriptedModel, transport};
 use tools::Executions;
 
-/// The way a run is driven.
 #[derive(Debug, Clone)]
 enum Way {
     Whole,
     Watched,
-    /// The future is dropped after these milliseconds.
     Dropped(u64),
-    /// The stream is dropped after this number of events.
+    /// The stream is dropped after this many events.
     Unwatched(usize),
 }
 
 #[derive(Debug, Clone)]
 struct Case {
     script: Vec<Step>,
-    /// Whether the script repeats, or ends with an answer.
+    /// Whether the script repeats instead of ending.
     forever: bool,
     streaming: bool,
     limits: Limits,
     attempts: u32,
-    /// Milliseconds until the run is cancelled.
+    /// Milliseconds until cancellation.
     cancel: Option<u64>,
-    /// Whether the run saves the conversation.
     saved: bool,
     way: Way,
 }
@@ -139,7 +136,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
     goes_on(conversation).await
 }
 
-/// Saves the conversation, and checks that its log gives the same conversation.
+/// Saves the conversation, and checks that its log gives the same.
 async fn is_in_log(sessions: &Sessions, conversation: &mut Conversation) -> Result<(), TestCaseError> {
     sessions.save(conversation).await.unwrap();
     let loaded = sessions.user("").conversation("1").open().await.unwrap();
@@ -148,7 +145,6 @@ async fn is_in_log(sessions: &Sessions, conversation: &mut Conversation) -> Resu
     Ok(())
 }
 
-/// Drives a run. Returns its result unless it was dropped.
 async fn run(
     case: &Case,
     agent: &Agent,
@@ -204,7 +200,7 @@ async fn run(
     }
 }
 
-/// Checks that each call has exactly one result, in order, in the next message. Returns the number of calls.
+/// Checks that each call has one result, in order, in the next message, and counts the calls.
 pub(crate) fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
     let mut count = 0;
     let mut rest = messages.iter().peekable();
@@ -229,7 +225,6 @@ pub(crate) fn answered(messages: &[Message]) -> Result<usize, TestCaseError> {
     Ok(count)
 }
 
-/// Returns whether a result is a cancellation.
 fn has_cancelled(messages: &[Message]) -> bool {
     let results = messages.iter().filter_map(|message| match message {
         Message::Tool(given) => Some(&given.results),
@@ -240,7 +235,7 @@ fn has_cancelled(messages: &[Message]) -> bool {
         .any(|result| result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled))
 }
 
-/// Checks that the history needs no repair for any provider and contains all results.
+/// Checks that any provider takes the history, with all results.
 pub(crate) fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
     let calls = answered(&request.messages)?;
     for (format, field, of_result) in [
@@ -266,7 +261,7 @@ pub(crate) fn sendable(request: &ModelRequest) -> Result<(), TestCaseError> {
 async fn goes_on(conversation: Conversation) -> Result<(), TestCaseError> {
     let saved = serde_json::to_string(&conversation).unwrap();
     let mut again: Conversation = serde_json::from_str(&saved).unwrap();
-    // Details of errors are not saved; everything else comes back.
+    // All but error details comes back.
     prop_assert_eq!(serde_json::to_string(&again).unwrap(), saved);
     prop_assert_eq!(again.messages().len(), conversation.messages().len());
     let model = ScriptedModel::new().text("Done.");

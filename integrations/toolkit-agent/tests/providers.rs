@@ -1,4 +1,4 @@
-//! The addresses, the authentication and the bodies of the clients, against a server on loopback.
+//! Addresses, authentication and bodies of the clients, against a server on loopback.
 
 mod auth;
 mod binary;
@@ -23,7 +23,6 @@ fn request() -> ModelRequest {
     ModelRequest::new([Message::user("hi")])
 }
 
-/// Asserts the address, a header and the body of a request.
 fn check(case: &Case, asked: &Asked, line: &str, accept: &str) {
     let name = case.name;
     assert_eq!(asked.line, line, "{name}");
@@ -61,7 +60,7 @@ async fn each_client_sends_to_its_address_and_reads_both_kinds_of_answers() {
     }
 }
 
-/// Streams are cut at many positions, also within an event and within a message of the binary event stream.
+/// They are also cut within events and binary messages.
 #[tokio::test]
 async fn a_cut_stream_is_the_whole_answer_or_an_error_that_can_be_retried() {
     const CUTS: usize = 24;
@@ -89,7 +88,7 @@ async fn a_cut_stream_is_the_whole_answer_or_an_error_that_can_be_retried() {
     }
 }
 
-/// AWS repeats the session token in the message about a wrong signature, for example.
+/// AWS, for example, repeats the session token for a wrong signature.
 #[tokio::test]
 async fn secrets_that_a_server_repeats_are_not_in_errors() {
     let words = "Refused: secret, Bearer gcloud and microsoft\nx-amz-security-token:session-token\nfor anthropic-beta.";

@@ -13,7 +13,6 @@ use toolkit_llm::{
     ModelStream, ScriptedModel, StreamEvent, Usage,
 };
 
-/// A temporary file.
 struct Tape(PathBuf);
 
 impl Tape {
@@ -46,7 +45,7 @@ fn agent(model: impl ChatModel) -> AgentBuilder {
         .retry(ModelRetry::never())
 }
 
-/// Creates a model with an interrupted stream, two parallel calls, and an answer in two deltas.
+/// Creates a model with an interrupted stream, two parallel calls, and two deltas.
 fn real() -> ScriptedModel {
     let calls = [ToolCall::new("1", "double", r#"{"n": 1}"#), ToolCall::new("2", "double", r#"{"n": 2}"#)];
     let broken = ModelError::new(ModelErrorKind::Connection, "the line broke");
@@ -65,7 +64,7 @@ fn real() -> ScriptedModel {
         ])
 }
 
-/// Returns all events without times and durations.
+/// Returns events without times and durations.
 async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
     let mut events = agent.build().unwrap().run(input).stream();
     let mut seen = Vec::new();
@@ -82,10 +81,9 @@ async fn events(agent: AgentBuilder, input: &str) -> Vec<String> {
     seen
 }
 
-/// A recording of the first version of the format.
+/// A recording in the format's first version.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/recordings/1.jsonl");
 
-/// Writes the kept recording of a new version of the format.
 #[tokio::test]
 #[ignore = "only for a new version of the format"]
 async fn write_a_kept_recording() {
@@ -129,7 +127,7 @@ async fn responses_and_errors_are_recorded() {
     recorder.stream(ask("two")).await.unwrap_err();
 
     let replay = Replay::open(&tape.0).unwrap();
-    // In any order, whole or as a stream.
+    // Any order works, whole or streamed.
     assert_eq!(replay.respond(ask("two")).await.unwrap_err(), busy);
     let stream: ModelStream = replay.stream(ask("one")).await.unwrap();
     assert_eq!(stream.collect().await.unwrap().message.text, "Hi.");

@@ -1,4 +1,4 @@
-//! Refusals, and requests that are too long, in the formats of the providers.
+//! Refusals and too long requests, in the providers' formats.
 
 mod cut;
 
@@ -15,7 +15,7 @@ use toolkit_llm::{
     StreamEvent,
 };
 
-/// A transport with the events of one stream. A string is a piece of the body.
+/// A transport with one stream's events, where a string is a piece of the body.
 struct Events(Mutex<VecDeque<Value>>);
 
 struct Ready(VecDeque<Value>);
@@ -49,7 +49,7 @@ async fn begin(format: ApiFormat, events: Value) -> Result<ModelStream, ModelErr
     model.stream(ModelRequest::new([Message::user("hi")])).await
 }
 
-/// Streams an answer. The pieces of its text must be the text.
+/// Streams an answer, whose pieces must be the text.
 async fn stream(format: ApiFormat, events: Value) -> Result<toolkit_llm::ModelResponse, ModelError> {
     let mut deltas = begin(format, events).await?;
     let mut text = String::new();
@@ -226,7 +226,7 @@ async fn requests_that_are_too_long_are_recognised_in_the_middle_of_a_stream() {
     }
 }
 
-/// A provider may block the prompt after the first parts of the answer. The parts and the token counts are kept.
+/// A provider may block the prompt after the first parts. Parts and token counts are kept.
 #[tokio::test]
 async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
     let said = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
@@ -246,7 +246,6 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
         assert_eq!((message.text.as_str(), message.reasoning.as_str()), (text, reasoning), "{parts}");
         assert_eq!((message.calls.len(), &response.finish), (calls, &FinishReason::Refused), "{parts}");
         assert_eq!((response.usage.input_tokens, response.usage.output_tokens), (7, 3), "{parts}");
-        // A body that was not streamed is read in the same way.
         let mut whole = blocked.clone();
         whole["candidates"] = said(parts.clone())["candidates"].take();
         let whole = parse_response(ApiFormat::Gemini, &whole).unwrap();
@@ -256,18 +255,16 @@ async fn a_block_in_the_middle_of_a_stream_keeps_the_text_and_the_usage() {
             assert_eq!(whole.message, response.message, "{parts}");
         }
     }
-    // Ratings alone block nothing.
     let ratings = json!({"promptFeedback": {"safetyRatings": []}});
     let error = stream(ApiFormat::Gemini, json!([ratings])).await.unwrap_err();
     assert!(error.is_retryable(), "{error}");
-    // The end of the answer decides if it comes first.
+    // The answer's end decides if it comes first.
     let chat = json!([{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "On"}}]},
         {"error": {"code": "content_filter", "message": "The response was filtered."}}]);
     let response = stream(ApiFormat::OpenAiChat, chat).await.unwrap();
     assert_eq!((response.message.text.as_str(), &response.finish), ("On", &FinishReason::Refused));
 }
 
-/// Errors with which providers block a prompt or an answer, each with its status.
 fn blocks() -> Vec<(u16, Value)> {
     let azure =
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.";
@@ -322,7 +319,7 @@ fn errors_that_block_are_not_retried() {
         assert!(wire.is_blocked(), "{body}");
         let error = ModelError::from(wire.clone());
         assert_eq!((error.kind(), error.is_retryable()), (ModelErrorKind::Blocked, false), "{body}");
-        // A transport of the program may know only the message.
+        // A program's transport may know only the message.
         let known = body["error"]["innererror"].is_object() || body["error"]["metadata"].is_object();
         if !known {
             assert_eq!(
@@ -338,7 +335,7 @@ fn errors_that_block_are_not_retried() {
     }
 }
 
-/// Gateways report the status of the provider behind them as a number or as text.
+/// Gateways report the provider's status as a number or as text.
 #[tokio::test]
 async fn codes_of_statuses_decide_the_kind_of_an_error() {
     use ModelErrorKind::{InvalidRequest, RateLimited, TimedOut, Unauthorized, Unavailable};
@@ -362,7 +359,6 @@ async fn codes_of_statuses_decide_the_kind_of_an_error() {
     }
 }
 
-/// An answer of sound or images alone is an answer.
 #[tokio::test]
 async fn answers_of_media_are_not_empty() {
     let audio = json!({"id": "audio_1", "data": "UklGRg==", "expires_at": 1, "transcript": "Hello."});
@@ -391,7 +387,7 @@ async fn answers_of_media_are_not_empty() {
     }
 }
 
-/// Another provider may accept the prompt, but only the program can decide to send it there.
+/// Only the program can decide to send a prompt to another provider, which may accept it.
 #[tokio::test]
 async fn a_block_leads_to_another_model_only_on_request() {
     for (kinds, expected) in

@@ -1,4 +1,4 @@
-//! Request bodies: the options of each API, reasoning, and conversations kept by the provider.
+//! Request bodies: options, reasoning, and conversations at the provider.
 
 use crate::support::{Script, reloaded, tools};
 use proptest::prelude::*;
@@ -29,7 +29,6 @@ fn losses(format: ApiFormat, request: &ModelRequest) -> Vec<String> {
     encoded.losses.into_iter().map(|loss| loss.path).collect()
 }
 
-/// Every option, set alone.
 fn options() -> Vec<(&'static str, ModelOptions)> {
     let new = ModelOptions::new;
     vec![
@@ -59,7 +58,6 @@ fn options() -> Vec<(&'static str, ModelOptions)> {
     ]
 }
 
-/// An API that lacks an option reports the loss. No option is dropped silently.
 #[test]
 fn every_option_is_sent_or_reported() {
     for &format in ApiFormat::ALL {
@@ -75,7 +73,7 @@ fn every_option_is_sent_or_reported() {
                 encoded.body != transport::encode_request(format, MODEL, &request(plain), false).body;
             let path = format!("/options/{name}");
             let is_reported = encoded.losses.iter().any(|loss| loss.path.starts_with(&path));
-            // Ollama and Cohere always show the thinking.
+            // They always show the thinking.
             let is_default = matches!(format, Ollama | Cohere) && name == "show_thinking";
             assert!(is_sent || is_reported || is_default, "{format}: {options:?}");
             let others: Vec<_> = encoded.losses.iter().filter(|loss| !loss.path.starts_with(&path)).collect();
@@ -85,7 +83,7 @@ fn every_option_is_sent_or_reported() {
     }
 }
 
-/// A request with every part: nothing of it is dropped silently, for any API and server.
+/// Nothing of a whole request is dropped silently, for any API and server.
 #[test]
 fn instructions_tools_and_messages_reach_the_body_of_every_api() {
     use transport::Server::{Mistral, Own, Standard, Vertex};
@@ -114,7 +112,6 @@ fn instructions_tools_and_messages_reach_the_body_of_every_api() {
                         .any(|known| path.starts_with(known))
                 };
                 assert!(lost.iter().all(is_known), "{case} {lost:?}");
-                // The definition of the tool, and the tool choice.
                 let has_choice = !lost.iter().any(|path| path.starts_with("/tool_use/"));
                 let named = usize::from(has_tools) + usize::from(has_tools && has_choice);
                 assert_eq!(body.matches(r#""add""#).count(), named, "{case}");
@@ -167,7 +164,7 @@ fn options_have_the_fields_of_each_api() {
         let body = Value::from(transport::encode_request(format, MODEL, &request(options), false).body);
         assert_eq!(body.pointer(path), Some(&value), "{format}: {body}");
     }
-    // Earlier Gemini models know only budgets.
+    // Earlier models know only budgets.
     let body = Value::from(transport::encode_request(Gemini, "gemini-2.5-pro", &request(high()), false).body);
     let config = json!({"thinkingBudget": 24_576, "includeThoughts": true});
     assert_eq!(body["generationConfig"]["thinkingConfig"], config);
@@ -209,7 +206,7 @@ fn lost_media_and_tool_settings_are_reported() {
     }
 }
 
-/// A message of the model, in the form of the Responses API.
+/// A message of the Responses API.
 fn thought(items: Value) -> Message {
     let Value::Array(items) = items else { panic!("{items}") };
     let native = NativeMessages::new(OpenAiResponses.name(), items);
@@ -245,7 +242,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
         (plain(), none().with_thinking(Effort::Low), true),
         (plain(), none().with_thinking(Thinking::Budget(2_000)), true),
         (reasoned(), none().with_thinking(Thinking::Off), false),
-        // A provider that stores the response keeps the reasoning, too.
+        // A provider that stores the response keeps its reasoning.
         (reasoned(), none().with_server_state(ServerState::Responses), false),
     ] {
         let request = ModelRequest::new(messages).with_options(options);
@@ -254,7 +251,7 @@ fn encrypted_reasoning_is_requested_only_from_models_that_reason() {
         assert_eq!(body.get("include"), expected.as_ref(), "{request:?}");
         assert_eq!(body["store"], request.options.server_state.is_some());
     }
-    // The user's own fields are joined with ours.
+    // User fields join ours.
     let extra =
         none().with_thinking(Effort::Low).with_extra("include", json!(["message.output_text.logprobs"]));
     let body = transport::encode_request(OpenAiResponses, "m", &request(extra), false).body;
@@ -280,7 +277,7 @@ fn reasoning_that_cannot_be_found_again_is_left_out() {
     assert_eq!(items.as_array().unwrap()[1..], [without_id, result]);
     for (name, value) in [
         ("encrypted_content", json!("gA")),
-        // Other servers send the reasoning itself.
+        // Other servers send the reasoning.
         ("content", json!([{"type": "reasoning_text", "text": "Hm."}])),
     ] {
         let mut kept = lost.clone();
@@ -311,7 +308,6 @@ async fn with_server_state_only_new_items_are_sent() {
         let agent = Agent::builder(model).options(options).tools(tools()).streaming(false).build().unwrap();
         let mut conversation = Conversation::default();
         agent.run("What is 1 + 2?").on(&mut conversation).await.unwrap();
-        // A saved conversation continues in the same way.
         let mut conversation = reloaded(&conversation);
         agent.run("Thanks!").on(&mut conversation).await.unwrap();
         let asked = server.asked();
@@ -330,7 +326,6 @@ async fn with_server_state_only_new_items_are_sent() {
             }
             _ => assert_eq!(field("conversation"), ["conv_1", "conv_1", "conv_1"]),
         }
-        // Without the setting, or for another API, the whole history is sent.
         let messages = conversation.messages().to_vec();
         let whole =
             transport::encode_request(OpenAiResponses, "m", &ModelRequest::new(messages.clone()), false).body;
@@ -423,7 +418,7 @@ async fn a_background_response_is_not_paid_for_twice() {
     assert_eq!((failed.message(), failed.is_retryable()), (expected, false));
 }
 
-/// A transport that never answers, and counts the requests.
+/// A transport that counts requests and never answers.
 #[derive(Clone, Default)]
 struct Silent(Arc<AtomicU32>);
 
@@ -438,7 +433,7 @@ impl Transport for Silent {
     }
 }
 
-/// Another request would be a second answer to pay for only if the provider goes on with the first one.
+/// Another request costs a second answer only if the provider goes on with the first.
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background() {
     let limits = || Limits::default().with_model_timeout(Duration::from_secs(60));
@@ -447,7 +442,7 @@ async fn a_request_is_repeated_after_a_timeout_unless_it_runs_in_the_background(
             let asked = Silent::default();
             let other = Silent::default();
             let model = WireModel::new(format, "m", asked.clone());
-            // However a model is wrapped, and whatever would be asked after it.
+            // This holds in every wrapper, and before every fallback.
             let fallback = Fallback::new(WireModel::new(OpenAiResponses, "m", other));
             let model =
                 Retrying::new(Fallback::new(Arc::new(model).boxed()).or(fallback), ModelRetry::default());
@@ -482,7 +477,7 @@ fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
     let turns = [
         (vec![with_thought()], false),
         (vec![native(Anthropic, &[&hidden, &used])], false),
-        // Only the beginning of the turn needs thinking.
+        // Only the turn's beginning needs thinking.
         (vec![with_thought(), plain()], false),
         (vec![None], true),
         (vec![plain()], true),
@@ -512,7 +507,7 @@ fn a_thinking_budget_is_lost_after_a_call_without_its_thinking() {
     }
 }
 
-/// The provider's conversation still contains the answer. With its id, the provider would also get inputs twice.
+/// The provider's conversation has the answer, and with its id would also get inputs twice.
 #[tokio::test]
 async fn a_withheld_answer_ends_the_use_of_a_conversation_kept_by_the_provider() {
     let answer = |id: &str, text: &str| {

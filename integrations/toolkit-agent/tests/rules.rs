@@ -1,4 +1,4 @@
-//! Rules of permissions that select no tool: an agent with them is not built.
+//! An agent with rules that select no tool is not built.
 
 use toolkit_agent::{Agent, AgentBuilder};
 use toolkit_core::definition::{ClosureTool, ToolTag};
@@ -58,7 +58,7 @@ async fn rules_of_an_agent_select_tools_of_all_its_sources() {
     all.register_provider(Dispatcher::new([tool("refund", "money_back")]).unwrap()).unwrap();
     let rule = ask().for_tag("money_back");
     assert!(agent().tools(all).middleware(rules(rule)).build().is_ok());
-    // Rules for tags of the library may wait for their tools, and so may all rules for a live registry.
+    // Rules for a library's tags, or for a live registry, may wait for their tools.
     let live = LiveRegistry::new(tools()).unwrap();
     for builder in [
         agent().tools(tools()).middleware(rules(ask().for_tag(ToolTag::Destructive))),

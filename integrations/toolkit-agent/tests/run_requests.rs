@@ -14,10 +14,8 @@ use toolkit_core::{
 };
 use toolkit_llm::ScriptedModel;
 
-/// Who has sent a web request.
 struct Customer(&'static str);
 
-/// A tool that says who asks.
 fn who(name: &str) -> ClosureTool {
     let tool = ClosureTool::new_with_context(name, "Says who asks.", |_: Nothing, context: ToolContext| {
         context.state::<Customer>().map_or("nobody", |customer| customer.0)
@@ -25,7 +23,6 @@ fn who(name: &str) -> ClosureTool {
     tool.unwrap()
 }
 
-/// A tool that answers with its own text.
 fn saying(name: &str, text: &'static str) -> ClosureTool {
     ClosureTool::new(name, "Says.", move |_: Nothing| text).unwrap()
 }
@@ -38,7 +35,6 @@ fn result_of(messages: &[toolkit_llm::Message]) -> Vec<String> {
         .collect()
 }
 
-/// What a web handler returns.
 fn handler(agent: &Agent, sessions: &Sessions, customer: &'static str) -> RunStream<'static> {
     let place = sessions.user("ada").conversation("1");
     agent.run("Who am I?").on(place).state(Customer(customer)).stream()
@@ -62,7 +58,7 @@ async fn an_open_conversation_saves_itself() {
     let mut conversation = place.open().await.unwrap();
     says("agent", "Hello.").run("Hi.").on(&mut conversation).await.unwrap();
     assert_eq!(place.open().await.unwrap().messages(), conversation.messages());
-    // A conversation that was read from JSON belongs to no sessions.
+    // A conversation from JSON belongs to no sessions.
     says("agent", "Bye.").run("Bye.").on(&mut reloaded(&conversation)).await.unwrap();
     assert_eq!(place.open().await.unwrap().messages().len(), 2);
 }
@@ -92,7 +88,6 @@ async fn tools_of_a_run_are_beside_those_of_its_agents() {
     assert!(results.starts_with("the agent's, the page's, "), "{results}");
     assert!(results.contains("I have no page."), "{results}");
     assert!(results.ends_with("the page's"), "the other agent has it, too: {results}");
-    // The next run has them no more.
     agent.run("Go.").await.unwrap_err();
     let offered = |request: usize| model.requests()[request].tools.contains("page");
     assert!(offered(0) && !offered(2));
@@ -116,7 +111,6 @@ async fn a_waiting_call_needs_the_tools_of_its_run_again() {
     assert_eq!((output.text.as_str(), result_of(&output.messages)), ("It is paid.", vec!["paid".to_owned()]));
 }
 
-/// A tool that needs to know who pays.
 struct Pay(ToolDefinition);
 
 impl Pay {
@@ -138,7 +132,7 @@ impl Tool for Pay {
     }
 }
 
-/// An approval is not spent on a call that would miss the state of its run, also in an agent that is called as a tool.
+/// An approval is not spent on a call without its run's state, also in an agent called as a tool.
 #[tokio::test]
 async fn a_run_without_its_declared_state_begins_nothing() {
     let rules = || Permissions::new().rule(PermissionRule::ask("it costs money")).decide_later();
@@ -179,7 +173,7 @@ async fn tools_that_are_given_twice_are_added() {
     let twice = [saying("four", "4"), saying("four", "4")];
     let failed = agent.run("Go.").with_tools(twice).await.unwrap_err();
     assert!(matches!(failed.error, AgentError::Build(_)), "{failed}");
-    // The name of a later tool of the live registry belongs to the first one.
+    // The first tool has the name of a later one in the live registry.
     let model = ScriptedModel::new().call("one", "{}").text("Done.");
     let agent = Agent::builder(model).tools([saying("one", "1")]).tools(live.clone()).build().unwrap();
     live.change(|registry| registry.register(saying("one", "live"))).unwrap();

@@ -1,4 +1,4 @@
-//! Property of recordings: no secret is in them, wherever it stood.
+//! Recordings have no secret, wherever it stood.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,6 @@ use toolkit_llm::{
     ModelResponse, ScriptedModel, StreamEvent, ToolMessage,
 };
 
-/// The place of the secret.
 #[derive(Debug, Clone)]
 enum Place {
     Instructions,
@@ -26,9 +25,9 @@ enum Place {
     Answer,
     Reasoning,
     CallOfAnswer,
-    /// A stream with these characters of the answer in each delta.
+    /// A stream with these characters in each delta.
     Pieces(Vec<usize>),
-    /// Arguments in pieces of these numbers of characters, between pieces of another call.
+    /// Arguments in pieces of these lengths, between those of another call.
     PiecesOfArguments(Vec<usize>),
     Error,
 }
@@ -60,7 +59,6 @@ fn message_of(call: ToolCall) -> Message {
     AssistantMessage::default().with_calls([call]).into()
 }
 
-/// Adds the secret to the request or to the answer.
 fn put(
     place: &Place,
     secret: &str,
@@ -91,7 +89,7 @@ fn put(
         Place::Extra => extra("note", json!({"a": [text]})),
         Place::NameOfExtra => extra("note", Map::from_iter([(text, 1.into())]).into()),
         Place::SecretField(levels) => {
-            // Such a value is hidden even if the recorder does not know it.
+            // It is hidden even if the recorder does not know it.
             let field = json!({"Api_Key": {"value": ["unknown to it"]}, "x-token": "unknown to it"});
             let wrap = |inner: Value, is_object: &bool| {
                 if *is_object { json!({"a": inner}) } else { json!([inner]) }
@@ -130,7 +128,6 @@ fn put(
     None
 }
 
-/// Collects all texts and names.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),

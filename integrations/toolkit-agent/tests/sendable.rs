@@ -1,4 +1,4 @@
-//! The futures of public functions can be sent to other threads.
+//! The futures of public functions can change threads.
 
 use serde_json::json;
 use toolkit_agent::{Agent, Conversation, Sessions};
@@ -6,7 +6,7 @@ use toolkit_agent::{Agent, Conversation, Sessions};
 use toolkit_core::{Dispatcher, RunContext, ToolCall, ToolRegistry};
 use toolkit_llm::{ChatModel, ModelRequest, ScriptedModel};
 
-/// A compile error says which future borrows or holds what cannot be sent.
+/// A compile error names the future.
 fn is_send<T: Send>(future: T) {
     drop(future);
 }

@@ -41,7 +41,7 @@ async fn a_save_writes_only_the_changes() {
     let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
     assert_eq!(conversation.messages().len(), 84);
     assert_eq!(conversation.messages()[83].to_text(), "the last answer");
-    // Nothing changed, so nothing is written.
+    // Without changes, nothing is written.
     let before = size().await;
     sessions.save(&mut sessions.user("ada").conversation("1").open().await.unwrap()).await.unwrap();
     assert_eq!(size().await, before);
@@ -62,7 +62,7 @@ async fn two_runs_in_one_conversation_do_not_overwrite_each_other() {
         transcript(saved.messages()).into_iter().filter(|line| line.starts_with("user")).collect();
     assert_eq!(asked, ["user: first", "user: second"]);
     assert_eq!(saved.session().get("c"), None);
-    // A clone is another writer, too.
+    // A clone is another writer.
     let mut opened = other.user("ada").conversation("1").open().await.unwrap();
     let mut clone = opened.clone();
     opened.push(Message::user("third"));
@@ -116,7 +116,7 @@ async fn programs_with_a_common_store_keep_each_others_changes() {
 async fn a_dropped_save_does_not_undo_later_values_of_other_programs() {
     for key in ["app:rate", "user:rate"] {
         let store = MemoryStore::new();
-        // The store answers one second after it has saved the values.
+        // The store answers a second after saving.
         let sessions = Sessions::new(Watched::new(&store, async |access| {
             if access == Access::ValuesSaved {
                 sleep(Duration::from_secs(1)).await;
@@ -174,8 +174,8 @@ async fn a_failed_save_ends_the_run() {
     assert!(model.requests().is_empty());
 }
 
-/// Runs an agent that pays once over a store that waits this often in each append, and drops the run after `polls` polls.
-/// Returns whether the run has ended before.
+/// Runs an agent that pays once, drops the run after `polls` polls, and returns whether it had ended. The
+/// store waits this often in each append.
 async fn dropped_after(polls: usize, waits: usize) -> bool {
     let store = MemoryStore::new();
     let begun = Arc::<AtomicUsize>::default();
@@ -212,7 +212,7 @@ async fn dropped_after(polls: usize, waits: usize) -> bool {
             yield_now().await;
         }
     }
-    // The saves that have begun, and that of the end of the run, go on in tasks.
+    // Begun saves, and that of the run's end, go on in tasks.
     for _ in 0..50 {
         yield_now().await;
     }
@@ -231,7 +231,7 @@ async fn dropped_after(polls: usize, waits: usize) -> bool {
 
 #[tokio::test]
 async fn a_save_that_has_begun_finishes_at_whichever_poll_its_run_is_dropped() {
-    // The store is ready at the first poll, or is not.
+    // The store may be ready at the first poll.
     for waits in [0, 1, 3] {
         let mut polls = 0;
         while !dropped_after(polls, waits).await {

@@ -7,7 +7,6 @@ use toolkit_core::ToolCall;
 use toolkit_core::schemars::JsonSchema;
 use toolkit_llm::{Message, ModelRequest, ModelResponse, ScriptedModel};
 
-/// Creates an agent that calls a tool, and then answers with a long text.
 fn talkative() -> Agent {
     let model = ScriptedModel::new().fallback(|request: &ModelRequest| {
         Ok(match request.messages.last() {
@@ -24,7 +23,7 @@ struct Door {
     colour: String,
 }
 
-/// Checks that the request has no call of a tool that it does not define.
+/// Checks that the request defines the tools of its calls.
 fn assert_defined(request: &ModelRequest, case: &str) {
     for message in request.messages.iter() {
         let Message::Assistant(said) = message else { continue };

@@ -1,4 +1,4 @@
-//! Recorded runs of a reference implementation, compared with this crate's loop.
+//! Recorded runs of a reference implementation, compared with this crate.
 
 mod tools;
 
@@ -12,7 +12,7 @@ use toolkit_core::{
 use toolkit_llm::{Message, ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel};
 use tools::{Dozing, Recorded, known, recorded};
 
-/// The intended differences and their reasons; the comparisons below implement them.
+/// The intended differences and reasons, which comparisons below implement.
 const DIFFERENCES: [(&str, &str); 7] = [
     ("an unknown tool", "the model also reads which names are most like it"),
     ("a missing argument", "all violations are reported at once, in other words"),
@@ -23,12 +23,11 @@ const DIFFERENCES: [(&str, &str); 7] = [
     ("a schema", "it says more: whether other arguments are refused, and what the default is"),
 ];
 
-/// Reads the recorded runs and declarations.
 fn records() -> Value {
     serde_json::from_str(include_str!("data/soulbot.json")).unwrap()
 }
 
-/// Returns the output of a call in the form of the records.
+/// Returns a call's output as in the records.
 fn response(result: &ToolResult) -> Value {
     let value = match &result.outcome {
         Ok(output) => match output.content() {
@@ -66,7 +65,6 @@ fn events(row: &Value) -> &[Value] {
     row["events"].as_array().unwrap()
 }
 
-/// Creates the model of an agent from its recorded messages.
 fn model(row: &Value, agent: &str) -> ScriptedModel {
     let is_said = |event: &&Value| event["author"] == agent && event["content"]["role"] == "model";
     let mut model = ScriptedModel::new();
@@ -86,14 +84,13 @@ fn model(row: &Value, agent: &str) -> ScriptedModel {
     }
 }
 
-/// Returns each recorded result with the actions of its turn.
+/// Returns each recorded result with its turn's actions.
 fn results(row: &Value) -> Vec<(&Value, &Value)> {
     let of_event =
         |event| parts(event, "function_response").into_iter().map(|given| (given, &event["actions"]));
     events(row).iter().flat_map(of_event).collect()
 }
 
-/// Returns the code and the message of an error event.
 fn failure(row: &Value) -> Option<(&str, &str)> {
     let failed = events(row).iter().find_map(|event| Some((event["error_code"].as_str()?, event)));
     failed.map(|(code, event)| (code, event["error_message"].as_str().unwrap_or_default()))
@@ -104,7 +101,6 @@ fn seconds(text: &str) -> Option<Duration> {
     seconds.strip_suffix('s')?.parse().ok().map(Duration::from_secs_f64)
 }
 
-/// Creates the agent of a record with its tools, limits and callbacks.
 fn agent(row: &Value) -> Agent {
     let scenario = row["scenario"].as_str().unwrap();
     let mut registry = ToolRegistry::new();
@@ -169,7 +165,6 @@ fn agent(row: &Value) -> Agent {
     agent.build().unwrap()
 }
 
-/// Returns our messages in the common form.
 fn transcript(messages: &[Message]) -> Vec<Value> {
     let events = messages.iter().filter_map(|message| match message {
         Message::Assistant(said) => {
@@ -189,7 +184,6 @@ fn transcript(messages: &[Message]) -> Vec<Value> {
     events.collect()
 }
 
-/// Returns the actions without defaults.
 fn wanted(actions: &Value) -> Map<String, Value> {
     let mut actions = actions.as_object().cloned().unwrap_or_default();
     actions.retain(|_, value| !(value.is_null() || *value == json!(false) || *value == json!({})));
@@ -213,7 +207,7 @@ fn theirs(row: &Value) -> Vec<Value> {
     events.collect()
 }
 
-/// Returns an event under its name in the reference.
+/// Returns an event by its name in the reference.
 fn bus_event(event: &RunEvent) -> Option<[String; 2]> {
     let (kind, subject) = match event {
         RunEvent::AgentStarted { agent, .. } => ("agent.start", agent.clone()),
@@ -267,7 +261,7 @@ async fn the_loop_agrees_with_the_reference() {
         }
         drop(stream);
         assert_eq!(transcript(conversation.messages()), theirs(row), "{row}");
-        // Our agent tools emit events; agent tools of the reference do not.
+        // Only our agent tools emit events.
         if !events(row).iter().any(|event| event.to_string().contains("\"response\":{\"response\":")) {
             assert_eq!(in_any_order(observed), in_any_order(bus(row)), "{row}");
         }
@@ -292,7 +286,7 @@ async fn the_loop_agrees_with_the_reference() {
     DIFFERENCES.iter().for_each(|(what, why)| println!("- {what}: {why}"));
 }
 
-/// Returns a schema without our additional keywords.
+/// Returns a schema without our keywords.
 fn plain(schema: &Value) -> Value {
     match schema {
         Value::Bool(true) => json!({}),
@@ -318,7 +312,6 @@ fn declarations_agree_with_the_reference() {
     }
 }
 
-/// Returns a declaration without `additionalProperties`.
 fn declared(definition: &ToolDefinition) -> Value {
     let mut parameters = definition.parameters.clone();
     parameters.as_object_mut().unwrap().remove("additionalProperties");

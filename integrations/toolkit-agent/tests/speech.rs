@@ -1,18 +1,17 @@
-//! Answers of providers, in the forms of their APIs.
+//! Answers of providers, as their APIs write them.
 
 use serde_json::{Value, json};
 use toolkit_llm::ApiFormat;
 
-/// A part of an answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     /// Pieces of a text.
     Text(Vec<String>),
     /// Signed thinking.
     Thinking,
-    /// A call of `add`, with the pieces of its arguments.
+    /// A call of `add`, with pieces of arguments.
     Call { id: String, arguments: Vec<String> },
-    /// A call of a tool that the provider runs, with its result.
+    /// A call of the provider's own tool, with its result.
     Search(String),
 }
 
@@ -20,7 +19,7 @@ fn has_calls(parts: &[Part]) -> bool {
     parts.iter().any(|part| matches!(part, Part::Call { .. }))
 }
 
-/// Returns the events of a streamed answer: those before its parts, those of each part, and those after its parts.
+/// Returns a stream's events: before the parts, of each, and after them.
 pub(crate) fn events(format: ApiFormat, parts: &[Part]) -> Vec<Vec<Value>> {
     let mut index = 0;
     let mut events = vec![start(format)];
@@ -95,7 +94,7 @@ fn end(format: ApiFormat, parts: &[Part]) -> Vec<Value> {
     }
 }
 
-/// Returns an answer that is not streamed, of Chat Completions, Responses, Messages, Gemini or Ollama.
+/// Returns a whole answer of Chat Completions, Responses, Messages, Gemini or Ollama.
 pub(crate) fn whole(format: ApiFormat, parts: &[Part]) -> Value {
     let text: String = parts
         .iter()
@@ -182,7 +181,6 @@ fn chat(part: &Part, index: usize) -> Vec<Value> {
     }
 }
 
-/// Returns an item of the Responses API.
 fn item(part: &Part, index: usize, status: &str) -> Value {
     let is_done = status == "completed";
     match part {

@@ -11,7 +11,7 @@ use toolkit_core::{ClosureTool, ToolCall, ToolError, ToolRegistry};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{ModelError, ModelErrorKind, ModelResponse, Price, ScriptedModel, StreamEvent, Usage};
 
-/// The tokens of each response, and the price at which a response costs 1.
+/// The tokens of each response, which costs 1.
 const USAGE: (u64, u64) = (600, 400);
 
 fn price() -> Price {
@@ -40,13 +40,13 @@ fn broken() -> ModelError {
 
 const ADD: (&str, &str) = ("add", r#"{"a": 1, "b": 2}"#);
 
-/// An agent, the options of its run, and the expected end.
+/// An agent, its run's options, and the expected end.
 struct Case {
     name: &'static str,
     agent: Agent,
     options: Options,
     is_expected: fn(&AgentError) -> bool,
-    /// The numbers of paid responses, model calls, tool calls and messages.
+    /// The paid responses, model calls, tool calls and messages.
     spent: (u32, u32, u32, usize),
 }
 
@@ -182,7 +182,6 @@ async fn a_failure_has_the_tokens_the_cost_the_calls_and_the_messages_of_its_run
     for is_streamed in [false, true] {
         for Case { name, agent, options, is_expected, spent: expected } in cases() {
             let mut conversation = Conversation::new("1");
-            // An earlier run does not count.
             says("earlier", "Hello.").run("hi").on(&mut conversation).await.unwrap();
             let failed = if is_streamed {
                 streamed(&agent, &mut conversation, options).await

@@ -1,4 +1,4 @@
-//! Requests with the standard fields of an API only.
+//! Requests with only an API's standard fields.
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use toolkit_llm::ApiFormat;
 use toolkit_llm::model::{Effort, OutputFormat, PromptCache, ServiceTier};
 use toolkit_llm::{Message, ModelOptions, ModelRequest, ScriptedModel, transport};
 
-/// The fields that servers with Chat Completions have in common.
+/// The common fields of servers with Chat Completions.
 const STANDARD: [&str; 11] = [
     "model",
     "messages",
@@ -34,7 +34,7 @@ fn tools() -> Arc<ToolRegistry> {
     Arc::new(ToolRegistry::from_tools([add.map_metadata(|metadata| metadata.with_strict(true))]).unwrap())
 }
 
-/// Each option with the path of its loss, or with the path of its field.
+/// Each option with its loss's or field's path.
 fn options() -> Vec<(Change, &'static str, Option<&'static str>)> {
     vec![
         (|options| options.with_temperature(0.5), "temperature", Some("/temperature")),
@@ -68,7 +68,7 @@ fn encode(
     (encoded.body, encoded.losses.into_iter().map(|loss| loss.path).collect())
 }
 
-/// Every combination of options is tried: a request has only standard fields, and each option is sent or reported.
+/// Every combination of options is sent or reported.
 #[test]
 fn requests_have_only_standard_fields_and_report_everything_else() {
     let all = options();

@@ -19,31 +19,29 @@ use toolkit_core::{
 };
 use toolkit_llm::{Message, ModelResponse, ScriptedModel};
 
-/// The cause of a stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stop {
-    /// A guardrail ends the run when it checks the call at this position.
+    /// A guardrail stops at the check of this call.
     Call(usize),
-    /// A guardrail ends the run when it checks the output of the call at this position.
+    /// A guardrail stops at the check of this call's output.
     Output(usize),
-    /// The program cancels the run after these milliseconds.
+    /// The program cancels after these milliseconds.
     Cancelled(u64),
-    /// The call at this position cancels the run.
+    /// This call cancels.
     CancelledBy(usize),
-    /// The run may take these milliseconds.
+    /// The run's limit in milliseconds.
     Duration(u64),
-    /// The save with this index is refused.
+    /// This save is refused.
     Save { index: u32, is_conflict: bool },
 }
 
-/// A call: the tool, and the milliseconds that it takes.
+/// A tool, and the milliseconds of its call.
 type Call = (&'static str, u64);
 
-/// The agent of the calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
     Root,
-    /// An agent that another agent calls, besides a call of its own.
+    /// An agent called by another, which has a call of its own.
     Called,
     /// One of two parallel agents.
     Branch,
@@ -55,11 +53,10 @@ struct Case {
     stop: Stop,
     place: Place,
     streaming: bool,
-    /// The milliseconds that a save takes. `None` if the run is not saved.
+    /// The milliseconds of a save, if the run is saved.
     save: Option<u64>,
 }
 
-/// What the tools, the guardrails and the store have seen.
 #[derive(Debug, Default)]
 struct Seen {
     /// Whether the run was stopped. A tool that begins afterwards is noted in `late`.
@@ -96,7 +93,6 @@ struct Work {
     lane: String,
 }
 
-/// Creates a tool that begins its call at once and ends after the given time.
 fn tool(name: &str, seen: &Arc<Seen>, stop: Stop) -> ClosureTool {
     let seen = seen.clone();
     let tool = ClosureTool::new(name, "Works.", move |Work { position, ms, lane }: Work| {
@@ -115,7 +111,7 @@ fn tool(name: &str, seen: &Arc<Seen>, stop: Stop) -> ClosureTool {
     tool.unwrap()
 }
 
-/// The names of the tools. Their calls begin at once, one after another, one in each lane, or two at a time.
+/// The names of the tools, which run at once, in sequence, in lanes, or two at a time.
 const TOOLS: [&str; 4] = ["free", "exclusive", "lane", "limited"];
 
 fn tools(seen: &Arc<Seen>, stop: Stop) -> ToolRegistry {
@@ -136,7 +132,7 @@ fn call(position: usize, (name, ms): Call) -> ToolCall {
 }
 
 impl Case {
-    /// Returns a store that takes its time, and refuses one save.
+    /// Returns a slow store that refuses one save.
     fn store(&self, seen: &Arc<Seen>) -> Watched {
         let seen = seen.clone();
         let case = self.clone();
@@ -151,7 +147,7 @@ impl Case {
                 let number = seen.saves.fetch_add(1, Ordering::Relaxed);
                 match stop {
                     Stop::Save { index, is_conflict } if index == number => {
-                        // After another failure, only the agent of the conversation stops.
+                        // After other failures, only the conversation's agent stops.
                         if is_conflict || place == Place::Root {
                             *seen.end.lock().unwrap() = Some(Instant::now());
                         }
@@ -163,7 +159,6 @@ impl Case {
         })
     }
 
-    /// Returns the agent with the calls, in its team.
     fn agent(&self, seen: &Arc<Seen>) -> Agent {
         let calls = self.calls.iter().enumerate().map(|(position, made)| call(position, *made));
         let model = ScriptedModel::new().response(ModelResponse::calls(calls)).text("done");
@@ -223,7 +218,6 @@ impl Case {
         }
     }
 
-    /// Runs the agent. Returns what was seen, the conversation and the error of the run.
     async fn run(&self) -> (Arc<Seen>, Conversation, Option<AgentError>) {
         let seen = Arc::<Seen>::default();
         let agent = self.agent(&seen);
@@ -236,7 +230,6 @@ impl Case {
         match self.stop {
             Stop::Cancelled(after) => {
                 let seen = seen.clone();
-                // Each of two parallel agents saves its answer.
                 let saves = Duration::from_millis(2 * self.save.unwrap_or_default() + 1);
                 drop(tokio::spawn(async move {
                     sleep(Duration::from_millis(after)).await;
@@ -264,7 +257,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-/// Returns the positions of the calls that have begun in a case, and the kinds of the errors of the other calls.
+/// Returns the calls that have begun, and the error kinds of the others.
 fn begun(case: &Case) -> (Vec<usize>, Vec<Option<ErrorKind>>) {
     let (seen, conversation, error) = block_on(case.run());
     assert!(error.is_some(), "{case:?}");
@@ -291,7 +284,7 @@ fn no_call_begins_after_a_guardrail_has_ended_the_run() {
         let expected = if streaming { vec![DENIED] } else { vec![DENIED, CANCELLED, CANCELLED] };
         let (begun, kinds) = begun(&case);
         assert_eq!(begun, [0_usize; 0], "{streaming}");
-        // A stream ends with the run, before its other calls.
+        // A stream ends with the run, before other calls.
         assert!(kinds.starts_with(&expected), "{kinds:?}");
     }
 }
@@ -347,7 +340,7 @@ proptest! {
         assert_sendable(&conversation);
         let late = seen.late.lock().unwrap().clone();
         prop_assert!(late.is_empty(), "{:?} began after the end of the run: {:?}", late, error);
-        // A cancellation while the last answer is saved comes too late.
+        // Cancellation during the last save comes too late.
         let is_cancelled = matches!(case.stop, Stop::Cancelled(_));
         let stopped = if is_cancelled { &seen.outlasted } else { &seen.stopped };
         prop_assert!(!stopped.load(Ordering::Relaxed) || error.is_some(), "the run has not ended");

@@ -1,4 +1,4 @@
-//! Promises about everything that is saved: it can be read again, and holds no details of errors.
+//! What is saved can be read again, without details of errors.
 
 use crate::support::Nothing;
 use futures_util::{StreamExt, stream};
@@ -19,7 +19,6 @@ use toolkit_llm::{
     NativeMessages, ScriptedModel, StreamEvent, ToolMessage,
 };
 
-/// The part of a conversation with a nested value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
     Own,
@@ -43,7 +42,7 @@ const PLACES: [Place; 8] = [
     Place::Arguments,
 ];
 
-/// Creates a value of arrays (`false`) and objects (`true`), the innermost first.
+/// Creates nested arrays (`false`) and objects (`true`), the innermost first.
 fn nested(levels: &[bool]) -> Value {
     levels.iter().fold("[[{{\\\"".into(), |inner, is_object| {
         if *is_object {
@@ -55,7 +54,7 @@ fn nested(levels: &[bool]) -> Value {
 }
 
 fn values() -> impl Strategy<Value = Vec<(Place, Vec<bool>)>> {
-    // Most values are near the limit of serde_json.
+    // Most values are near serde_json's limit.
     let depth = prop_oneof![1 => 0..8_usize, 4 => 110..135_usize, 1 => 0..300_usize];
     let levels = depth.prop_flat_map(|depth| prop::collection::vec(any::<bool>(), depth));
     prop::collection::vec((prop::sample::select(&PLACES[..]), levels), 1..4)
@@ -65,7 +64,6 @@ fn set(conversation: &Conversation, key: &str, value: Value) {
     conversation.session().apply(&[(key.to_owned(), Some(value))].into());
 }
 
-/// Adds a value to a conversation.
 fn add(conversation: &mut Conversation, place: Place, value: Value) {
     let call = |text: &str| ToolCall::new("1", "look", text);
     let result = |output: ToolOutput| {
@@ -96,7 +94,7 @@ fn add(conversation: &mut Conversation, place: Place, value: Value) {
     }
 }
 
-/// Checks that a save succeeds or changes nothing; `open` opens the same store again, like another program.
+/// Checks that a save succeeds or changes nothing; `open` opens the store like another program.
 async fn check<S: ConversationStore>(
     open: impl AsyncFn() -> S,
     values: &[(Place, Vec<bool>)],
@@ -116,7 +114,7 @@ async fn check<S: ConversationStore>(
     let is_readable = text.is_ok_and(|text| serde_json::from_str::<Conversation>(&text).is_ok());
     let saved = sessions.save(&mut conversation).await;
     let last = |place| values.iter().rfind(|(other, _)| *other == place).map(|(_, levels)| levels);
-    // The log nests session values two levels deeper than the JSON of a conversation, and nothing else deeper.
+    // Only session values are nested deeper in the log than in a conversation's JSON, by two levels.
     let is_refused = |place| {
         let limit = if place == Place::Own { 123 } else { 126 };
         last(place).is_some_and(|levels| levels.len() > limit)
@@ -133,7 +131,7 @@ async fn check<S: ConversationStore>(
     }
     if let Err(error) = saved {
         prop_assert!(error.to_string().contains("levels"), "{}", error);
-        // What was refused keeps nothing else from being saved, here or by another program.
+        // A refusal does not keep anything else from being saved.
         set(&sessions.user("bob").conversation("1").open().await.unwrap(), "app:other", 1.into());
         sessions.save(&mut sessions.user("bob").conversation("1").open().await.unwrap()).await.unwrap();
         restored = Sessions::new(open().await).user("bob").conversation("1").open().await.unwrap();
@@ -146,7 +144,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// Records a request with the values, and opens the recording.
+/// Records the values in a request, and opens the recording.
 async fn record(values: &[(Place, Vec<bool>)]) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("tape.jsonl");
@@ -185,17 +183,15 @@ proptest! {
 
 const SECRET: &str = "10.0.0.7 refused the key";
 
-/// The way a call fails.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Panic,
     Details,
     Causes,
-    /// With details in an earlier attempt.
+    /// An earlier attempt has details.
     Retried,
 }
 
-/// The place of the failing call.
 #[derive(Debug, Clone, Copy)]
 enum Setting {
     Direct,
@@ -203,7 +199,7 @@ enum Setting {
     AsTool,
 }
 
-/// Displays its cause in the alternate form only, as errors of `anyhow`.
+/// Displays its cause only in the alternate form, as `anyhow` does.
 struct Caused;
 
 impl fmt::Display for Caused {
@@ -216,7 +212,7 @@ impl fmt::Display for Caused {
 fn failing(way: Way) -> Dispatcher {
     let fail = move |_: Nothing| -> Result<(), ToolError> {
         match way {
-            // Without the output of the panic hook.
+            // The panic hook stays silent.
             Way::Panic => resume_unwind(Box::new(SECRET.to_owned())),
             Way::Details | Way::Retried => {
                 Err(ToolError::failed("no luck").with_details(SECRET).with_retryable(true))
@@ -233,7 +229,7 @@ fn failing(way: Way) -> Dispatcher {
         .with_middleware(Retry::new().with_pauses(pause, pause))
 }
 
-/// Runs an agent with a failing call in a conversation. Returns everything that may be stored of it.
+/// Runs an agent with a failing call, and returns everything that may be stored.
 async fn stored(way: Way, setting: Setting, mut conversation: Conversation) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("tape.jsonl");
@@ -260,7 +256,7 @@ async fn stored(way: Way, setting: Setting, mut conversation: Conversation) -> (
     let recorded = std::fs::read_to_string(&tape).unwrap();
     assert!(recorded.contains("call_0_1"), "{recorded}");
     assert!(!recorded.contains(SECRET), "a recording holds what the model reads: {recorded}");
-    // A replay matches, so nothing of the request is lost.
+    // A replay matches, so the request is complete.
     drop(Replay::open(&tape).unwrap());
     (serde_json::to_string(&conversation).unwrap(), shown)
 }
@@ -272,7 +268,7 @@ async fn details_of_errors_are_stored_only_if_asked_for() {
             let (text, shown) = stored(way, setting, Conversation::new("1")).await;
             assert!(!text.contains(SECRET), "{way:?} {setting:?}: {text}");
             if !matches!(way, Way::Retried) {
-                // The program still reads them in the events.
+                // The program still gets them in events.
                 assert!(shown.iter().any(|error| error.contains(SECRET)), "{way:?} {setting:?}: {shown:?}");
             }
             let (text, _) = stored(way, setting, Conversation::new("1").with_error_details(true)).await;
@@ -282,7 +278,7 @@ async fn details_of_errors_are_stored_only_if_asked_for() {
     }
 }
 
-/// The results of a turn in progress are stored, too.
+/// A turn in progress stores results, too.
 #[tokio::test]
 async fn details_stay_out_of_every_save_of_a_run() {
     let store = MemoryStore::new();
@@ -313,7 +309,6 @@ async fn details_stay_out_of_every_save_of_a_run() {
     }
 }
 
-/// A model whose stream never ends after these deltas.
 struct Endless(Vec<StreamEvent>);
 
 impl ChatModel for Endless {

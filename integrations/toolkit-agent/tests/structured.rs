@@ -45,7 +45,6 @@ async fn answer<T: ToolParams + Send + 'static>(model: &ScriptedModel) -> Result
         .value)
 }
 
-/// Returns the last message to the model.
 fn last_message(model: &ScriptedModel) -> String {
     model.requests().last().unwrap().messages.last().unwrap().to_text()
 }
@@ -228,7 +227,7 @@ async fn a_truncated_answer_is_reported_to_the_model() {
     assert!(last_message(&model).contains("be shorter"), "{}", last_message(&model));
 }
 
-/// A part of this answer is an answer of the same type.
+/// A part of this answer has the same type.
 #[tokio::test]
 async fn no_part_of_an_incomplete_or_malformed_answer_is_the_answer() {
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]

@@ -30,7 +30,7 @@ use toolkit_llm::{
     Price, ScriptedModel, StreamEvent,
 };
 
-/// Returns the settings of a random test with this number of cases, unless `PROPTEST_CASES` sets another number.
+/// Returns the settings of a random test, with `PROPTEST_CASES` if set.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() { default } else { ProptestConfig { cases, ..default } }
@@ -95,24 +95,20 @@ pub(crate) fn tools() -> ToolRegistry {
     registry
 }
 
-/// Creates an agent with these tools and without retries.
 pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
     Agent::builder(model).tools(tools()).retry(ModelRetry::never())
 }
 
-/// Creates an agent with one text answer.
 pub(crate) fn says(name: &str, text: &str) -> Agent {
-    // Free, so that a limit of the cost holds without token counts.
+    // It is free, so that a limit of the cost holds without token counts.
     let model = Priced::new(ScriptedModel::new().text(text), Price::default());
     Agent::builder(model).name(name).build().unwrap()
 }
 
-/// Returns the options of a run that is cancelled after `delay`.
 pub(crate) fn cancelled_after(delay: Duration) -> Options {
     Options::new().with_cancellation(token_after(delay))
 }
 
-/// Returns a token that is cancelled after `delay`.
 pub(crate) fn token_after(delay: Duration) -> CancellationToken {
     let token = CancellationToken::new();
     let later = token.clone();
@@ -123,7 +119,6 @@ pub(crate) fn token_after(delay: Duration) -> CancellationToken {
     token
 }
 
-/// Returns a line for each message.
 pub(crate) fn transcript(messages: &[Message]) -> Vec<String> {
     messages.iter().map(line).collect()
 }
@@ -143,15 +138,15 @@ fn line(message: &Message) -> String {
     }
 }
 
-/// Returns the `type` of an event and its agent.
+/// Returns an event's `type` and agent.
 pub(crate) fn kind(event: &RunEvent) -> String {
     let event = serde_json::to_value(event).unwrap();
     let agent = event.get("agent").and_then(Value::as_str).unwrap_or_default();
     format!("{} {agent}", event["type"].as_str().unwrap()).trim_end().to_owned()
 }
 
-/// Asserts that every call has its result, in order, and that the history needs no repair for any provider, except
-/// other ids for calls with the id of an earlier turn.
+/// Asserts that calls have results in order, and that no provider needs repairs except other ids for repeated
+/// ones.
 pub(crate) fn assert_sendable(conversation: &Conversation) {
     let messages = conversation.messages();
     for (position, message) in messages.iter().enumerate() {
@@ -181,7 +176,7 @@ pub(crate) fn assert_sendable(conversation: &Conversation) {
     }
 }
 
-/// Removes the ids of calls and results of Anthropic, which must be unique in a history.
+/// Removes Anthropic's ids of calls and results, unique in a history.
 fn without_ids(mut messages: Vec<Value>) -> Vec<Value> {
     let blocks = messages.iter_mut().filter_map(|message| message.get_mut("content")?.as_array_mut());
     for block in blocks.flatten().filter_map(Value::as_object_mut) {
@@ -191,7 +186,6 @@ fn without_ids(mut messages: Vec<Value>) -> Vec<Value> {
     messages
 }
 
-/// The delay of the hesitant model.
 pub(crate) const HESITATION: Duration = Duration::from_millis(2);
 
 /// A model with a delay before each delta.
@@ -232,14 +226,10 @@ impl Stream for Halting {
     }
 }
 
-/// What a run does with a store.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Access {
-    /// An append begins.
     Append,
-    /// Values of users or of the application are about to be saved.
     SaveValues,
-    /// These values are saved.
     ValuesSaved,
 }
 
@@ -308,17 +298,15 @@ impl ConversationStore for Watched {
     }
 }
 
-/// A tool without arguments that asks the program a question.
+/// A tool that asks the program a question.
 pub(crate) fn question(name: &str) -> ClosureTool {
     ClosureTool::new(name, "Asks.", |_: Nothing| Err::<(), _>(ToolError::question("Which?"))).unwrap()
 }
 
-/// Returns the conversation from its JSON.
 pub(crate) fn reloaded(conversation: &Conversation) -> Conversation {
     serde_json::from_str(&serde_json::to_string(conversation).unwrap()).unwrap()
 }
 
-/// Returns the pending calls of an interrupted run.
 pub(crate) fn pending<T: std::fmt::Debug>(ended: Result<T, RunError>) -> Vec<PendingCall> {
     match ended.map_err(AgentError::from) {
         Err(AgentError::Interrupted { pending, .. }) => pending,
@@ -326,13 +314,13 @@ pub(crate) fn pending<T: std::fmt::Debug>(ended: Result<T, RunError>) -> Vec<Pen
     }
 }
 
-/// An event in a [`Script`] at which the connection breaks.
+/// The connection breaks at this event.
 pub(crate) const BROKEN: &str = "the connection breaks";
 
-/// An event in a [`Script`] after which nothing arrives, although the connection stays open.
+/// After this event, the connection stays open and silent.
 pub(crate) const OPEN: &str = "the connection stays open";
 
-/// A server with a script: each request gets the next body, or the next list with the events of a stream.
+/// A server that answers each request with the next body or list of stream events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     replies: Arc<Mutex<VecDeque<Value>>>,
@@ -344,7 +332,6 @@ impl Script {
         Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() }
     }
 
-    /// Returns the bodies of the requests.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
@@ -378,7 +365,7 @@ impl Transport for Script {
     }
 }
 
-/// Returns the events of a run, without the error at its end.
+/// Returns a run's events without its error.
 pub(crate) async fn events(agent: &Agent) -> Vec<RunEvent> {
     let mut stream = agent.run("go").stream();
     let mut events = Vec::new();
@@ -388,7 +375,7 @@ pub(crate) async fn events(agent: &Agent) -> Vec<RunEvent> {
     events
 }
 
-/// What a test sets of a run that another function starts.
+/// What a test sets of a run.
 #[derive(Clone, Default)]
 pub(crate) struct Options {
     limits: Option<Limits>,
@@ -414,7 +401,6 @@ impl Options {
     }
 }
 
-/// Requests for runs that take [`Options`].
 pub(crate) trait Configured: Sized {
     fn options(self, options: Options) -> Self;
 }
@@ -439,7 +425,6 @@ impl<A> Configured for ResumeRequest<'_, A> {
     }
 }
 
-/// The form of a typed answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Form {
     pub(crate) attempts: Option<u32>,
@@ -460,7 +445,6 @@ impl Form {
     }
 }
 
-/// Requests for typed answers that take a [`Form`].
 pub(crate) trait Formed: Sized {
     fn form(self, form: Form) -> Self;
 }

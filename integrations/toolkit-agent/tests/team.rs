@@ -17,7 +17,6 @@ use toolkit_core::{
 };
 use toolkit_llm::{ModelError, ModelErrorKind, ModelResponse, ModelRetry, ScriptedModel};
 
-/// Creates an agent with the agent `expert` as a tool.
 fn with_expert(expert: ScriptedModel, model: ScriptedModel) -> Agent {
     let expert = agent(expert).name("expert").build().unwrap();
     let mut tools = tools();
@@ -256,7 +255,7 @@ async fn transfers_to_unknown_agents_are_errors() {
     assert_eq!(lost.map_err(AgentError::from), Err(AgentError::UnknownAgent("root".to_owned())));
 }
 
-/// Each spelling differs from the name by letter case and separators only.
+/// Each differs from the name only by letter case and separators.
 fn spellings() -> impl Strategy<Value = (usize, String)> {
     let word = |(word, upper): (&str, bool)| if upper { word.to_uppercase() } else { word.to_owned() };
     (0..AGENTS.len(), any::<[bool; 3]>(), prop::sample::select(vec!["", " ", "-", "_"])).prop_map(
@@ -269,7 +268,7 @@ fn spellings() -> impl Strategy<Value = (usize, String)> {
 
 const AGENTS: [&str; 3] = ["billing_agent", "travel_agent", "agent_for_returns"];
 
-/// Runs a team whose model asks for this agent, and returns the answer and the texts of the messages.
+/// Runs a team whose model asks for this agent, and returns answer and messages.
 fn transfer_to(name: &str) -> (String, Vec<String>) {
     let model = ScriptedModel::new()
         .call("transfer_to_agent", json!({"agent_name": name}).to_string())
@@ -366,7 +365,6 @@ async fn history_search_is_scoped_to_agent_and_user() {
         let mut conversation = Conversation::new("search").with_user_id(user);
         let output = agent.run("go").on(&mut conversation).await.unwrap();
         let found = transcript(&output.messages)[2].strip_prefix("results: ").unwrap().to_owned();
-        // Remove the time.
         found
             .lines()
             .map(|line| line.split_once("] ").map_or(line, |(_, line)| line).to_owned())

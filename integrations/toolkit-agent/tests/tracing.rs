@@ -40,7 +40,6 @@ impl Visit for Seen {
     }
 }
 
-/// Records every span.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<Seen>>>);
 
@@ -58,7 +57,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         let span = context.span(id).expect("the span was created");
         let mut spans = self.0.lock().expect("no panic");
         let parent = span.parent().map(|parent| parent.id().into_u64());
-        // The index of the parent identifies it, because ids are used again.
+        // Ids are used again, so the parent's index identifies it.
         let parent = parent.and_then(|parent| spans.iter().rposition(|seen| seen.id == parent));
         let parent = parent.map(|index| index as u64);
         let mut seen = Seen { id: id.into_u64(), parent, ..Seen::default() };
@@ -75,7 +74,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// Returns the spans of a run.
 fn spans(agent: &Agent, traced_messages: bool) -> Vec<Seen> {
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
@@ -90,7 +88,7 @@ fn spans(agent: &Agent, traced_messages: bool) -> Vec<Seen> {
     seen
 }
 
-/// Returns the names of the spans as a tree, each with the type of its error.
+/// Returns the spans as a tree, with error types.
 fn tree(seen: &[Seen]) -> String {
     fn branch(seen: &[Seen], parent: Option<u64>, indent: usize, tree: &mut String) {
         for (index, span) in seen.iter().enumerate().filter(|(_, span)| span.parent == parent) {
@@ -134,7 +132,7 @@ fn spans_form_the_tree_of_the_run() {
             .build()
             .unwrap()
     };
-    // Two calls at once, streamed or not: the first starts while the model still answers.
+    // Two calls at once: streamed, the first starts while the model answers.
     for is_streamed in [false, true] {
         let tools = || ToolRegistry::from_tools([expert().to_tool().unwrap()]).unwrap();
         let model =
@@ -171,7 +169,6 @@ fn spans_form_the_tree_of_the_run() {
         \x20 invoke_agent last\n\
         \x20   chat scripted\n"
     );
-    // A transfer, and an attempt that fails.
     let spec = agent("spec", ScriptedModel::new().text("done")).build().unwrap();
     let model = ScriptedModel::new()
         .error(ModelError::from_status(503, "busy"))
@@ -209,7 +206,6 @@ fn a_broken_stream_and_an_interruption_are_recorded() {
     );
 }
 
-/// A transport with one answer of Anthropic.
 struct Anthropic;
 
 impl Transport for Anthropic {
@@ -343,7 +339,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
         sums.iter().map(|(name, sum)| ((*name).to_owned(), sum.map(ToOwned::to_owned))).collect()
     };
 
-    // An agent called as a tool, within an agent, within a sequence.
+    // An agent as a tool, within an agent, within a sequence.
     let expert = says("expert", 100).build().unwrap();
     let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
     let asks = ModelResponse::calls([call("1", "expert")]).with_usage(Usage::new(10, 1));
@@ -359,7 +355,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
     ];
     assert_eq!(tokens(&spans(&team, false)), expected(&sums));
 
-    // Parallel agents count for themselves. An agent whose call fails has no tokens.
+    // Parallel agents count for themselves, and a failing call has no tokens.
     let failing = agent("failing", ScriptedModel::new().error(ModelError::from_status(429, "later")));
     let members = [says("one", 100).build().unwrap(), says("two", 50).build().unwrap()];
     let members = members.into_iter().chain([failing.build().unwrap()]);
@@ -367,7 +363,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
     let sums = [("both", Some("150 15")), ("failing", None), ("one", Some("100 10")), ("two", Some("50 5"))];
     assert_eq!(tokens(&spans(&both, false)), expected(&sums));
 
-    // The tokens of a transfer belong to both agents, like its span.
+    // A transfer's tokens belong to both agents, like its span.
     let spec = says("spec", 100).build().unwrap();
     let to = ToolCall::new("1", "transfer_to_agent", r#"{"agent_name": "spec"}"#);
     let model = ScriptedModel::new().response(ModelResponse::calls([to]).with_usage(Usage::new(10, 1)));
@@ -375,7 +371,7 @@ fn the_span_of_an_agent_has_the_tokens_of_all_its_model_calls() {
     let sums = [("root", Some("110 11")), ("spec", Some("100 10"))];
     assert_eq!(tokens(&spans(&root, false)), expected(&sums));
 
-    // The tokens of an answer that broke off count too.
+    // A broken answer's tokens count, too.
     let broken = ModelError::new(ModelErrorKind::Connection, "cut")
         .with_partial(ModelResponse::text("ha").with_usage(Usage::new(7, 1)));
     let model = ScriptedModel::new().deltas([Err(broken)]);

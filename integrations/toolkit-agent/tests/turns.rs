@@ -34,7 +34,7 @@ fn results(messages: &[Message]) -> Vec<String> {
     given.flatten().map(std::borrow::Cow::into_owned).collect()
 }
 
-/// Gemini has no such setting, and some servers ignore it.
+/// Gemini lacks this setting, and some servers ignore it.
 #[tokio::test]
 async fn one_call_of_each_message_runs_if_parallel_calls_are_off() {
     let refused = "Only one tool call per message is allowed";
@@ -93,7 +93,7 @@ async fn a_call_beyond_the_limit_emits_its_result() {
     assert_eq!(results, [(0, true), (1, false)]);
 }
 
-/// Tokio's channels hand out nothing in a task that has used up its budget.
+/// Tokio's channels yield nothing in a task without budget.
 #[tokio::test]
 async fn a_busy_task_receives_all_events() {
     let agent = agent(&ScriptedModel::new().text("done")).streaming(false).build().unwrap();
@@ -132,7 +132,7 @@ async fn tools_see_the_context_of_the_run() {
     assert_eq!(results(&output.messages), [r#"Acme 1 Some("run 7")"#]);
 }
 
-/// Gemini on Vertex gives no ids to calls, and finds the call of a result by its position.
+/// Gemini on Vertex gives calls no ids, and finds them by position.
 #[tokio::test]
 async fn results_of_calls_without_ids_stand_beside_their_calls() {
     #[derive(Deserialize, JsonSchema)]

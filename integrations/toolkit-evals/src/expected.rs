@@ -1,10 +1,10 @@
-//! The expected tool calls and the expected answer of a task, and their comparison with a transcript.
+//! Expected tool calls and answers, and their comparison with a transcript.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolkit_llm::model::answer;
 
-/// A tool call that a task expects from the agent.
+/// A tool call that a task expects.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,10 +40,10 @@ impl ExpectedCall {
     }
 }
 
-/// The rule for comparing the calls of an agent with the expected calls.
+/// How an agent's calls are compared with the expected ones.
 ///
-/// Two calls are equal if they mean the same to the tool. The order of members, the spelling of numbers,
-/// aliases, default values and coerced near misses do not matter.
+/// Calls that mean the same to the tool are equal, whatever the order of members, the spelling of numbers,
+/// aliases, default values and coerced near misses.
 ///
 /// Calls that have not [reached their tool](super::CalledTool::reached_tool) are ignored, so a model may
 /// correct itself.
@@ -51,14 +51,14 @@ impl ExpectedCall {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallMatch {
-    /// The agent makes exactly the expected calls, in any order.
+    /// Exactly the expected calls, in any order.
     #[default]
     Set,
-    /// The agent makes exactly the expected calls, in the expected order.
+    /// Exactly the expected calls, in order.
     Sequence,
-    /// The agent makes the expected calls in any order. Other calls may come between them.
+    /// The expected calls in any order, among others.
     Subset,
-    /// The agent makes the expected calls in the expected order. Other calls may come between them.
+    /// The expected calls in order, among others.
     Subsequence,
 }
 
@@ -69,12 +69,10 @@ impl CallMatch {
     }
 }
 
-/// A call prepared for comparison: the name of the tool, and the canonical arguments. In an expected call,
-/// `None` accepts any arguments.
+/// A tool's name and canonical arguments. In an expected call, `None` accepts any arguments.
 pub(crate) type ComparableCall = (String, Option<String>);
 
-/// Compares the calls of an agent with the expected calls. If they differ, the error describes the first
-/// difference.
+/// Compares an agent's calls with the expected ones. The error describes the first difference.
 pub(crate) fn compare_calls(
     how: CallMatch,
     expected: &[ComparableCall],
@@ -83,8 +81,8 @@ pub(crate) fn compare_calls(
     let is_ordered = matches!(how, CallMatch::Sequence | CallMatch::Subsequence);
     let is_complete = matches!(how, CallMatch::Set | CallMatch::Sequence);
     let mut left: Vec<&ComparableCall> = actual.iter().collect();
-    // If the order does not matter, match expected calls with arguments first. Otherwise, an expected call
-    // that accepts any arguments could take the place of one with arguments.
+    // In any order, match expected calls with arguments first, or one that accepts any could take their
+    // place.
     let mut wanted: Vec<&ComparableCall> = expected.iter().collect();
     if !is_ordered {
         wanted.sort_by_key(|(_, arguments)| arguments.is_none());
@@ -130,15 +128,15 @@ fn all_shown(calls: &[ComparableCall]) -> String {
 pub enum ExpectedAnswer {
     /// The answer contains all these strings.
     Contains(Vec<String>),
-    /// The answer is this string, apart from white space at the beginning and the end.
+    /// The answer is this string, apart from white space around it.
     Equals(String),
-    /// The last JSON value in the answer is equal to this value. The order of members and the spelling of
-    /// numbers do not matter.
+    /// The last JSON value in the answer equals this one. The order of members and the spelling of numbers
+    /// do not matter.
     Json(Value),
 }
 
 impl ExpectedAnswer {
-    /// Compares `answer` with the expected answer. If they differ, the error describes the first difference.
+    /// Compares `answer` with the expected one. The error describes the first difference.
     pub(crate) fn compare(&self, answer: &str) -> Result<(), String> {
         let answer = answer.trim();
         match self {
@@ -162,7 +160,7 @@ fn last_json(text: &str) -> Option<Value> {
     answer::find(text).into_iter().rev().find_map(|json| serde_json::from_str(json).ok())
 }
 
-/// Returns whether two values are equal. Numbers are compared by value: 21 is equal to 21.0.
+/// Returns whether two values are equal. Numbers are compared by value: 21 equals 21.0.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
@@ -170,10 +168,16 @@ fn is_equal(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
-            let has = |(name, value): (&String, &Value)| {
-                other.get(name).is_some_and(|other| is_equal(value, other))
-            };
-            one.len() == other.len() && one.iter().all(has)
+            if one.len() != other.len() {
+                return false;
+            }
+            for (name, value) in one {
+                let Some(counterpart) = other.get(name) else { return false };
+                if !is_equal(value, counterpart) {
+                    return false;
+                }
+            }
+            true
         }
         _ => one == other,
     }
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn calls_are_compared_as_sets_and_sequences() {
         use CallMatch::{Sequence, Set, Subsequence, Subset};
-        // An uppercase letter stands for an expected call that accepts any arguments.
+        // An uppercase letter is an expected call that accepts any arguments.
         for (expected, actual, matches) in [
             ("", "", &[Set, Sequence, Subset, Subsequence][..]),
             ("ab", "ab", &[Set, Sequence, Subset, Subsequence]),
@@ -232,8 +236,8 @@ mod tests {
     }
 
     proptest! {
-        /// Calls that match in `Sequence` mode also match in `Set` and `Subsequence`. Calls that match in
-        /// either of these also match in `Subset`.
+        /// Calls that match in `Sequence` mode also match in `Set` and `Subsequence`, and calls that match
+        /// in either of these also match in `Subset`.
         #[test]
         fn stricter_comparisons_imply_weaker_ones(expected in "[abA]{0,4}", actual in "[ab]{0,4}") {
             let expected = calls(&expected);

@@ -19,13 +19,12 @@ const INSTRUCTIONS: &str = "You grade the answer of an AI agent. The user messag
 
 const CRITERIA: &str = "The answer is correct, complete, and agrees with the results of the tools.";
 
-/// A scorer that asks a model whether an answer meets the criteria of its task.
+/// A scorer that asks a model whether an answer meets its task's criteria.
 ///
-/// The model sees the question, the tool calls with their results, the answer and the criteria. It returns a
-/// reason and a decision as structured output. If its output has another form, the model is asked again.
+/// The model reads the question, the tool calls with their results, the answer and the criteria, and
+/// returns a reason and a decision as structured output.
 ///
-/// If a task has no [criteria](Task::criteria), the criteria set by [`with_criteria`](Self::with_criteria)
-/// apply.
+/// A task without [criteria](Task::criteria) has those of [`with_criteria`](Self::with_criteria).
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;
@@ -62,8 +61,9 @@ struct Decision {
 }
 
 impl Judge {
-    /// Creates a judge that asks `model` with a temperature of 0. By default, an answer is good if it is
-    /// correct, complete, and agrees with the results of the tools.
+    /// Creates a judge that asks `model` at a temperature of 0.
+    ///
+    /// By default, an answer is good if it is correct, complete, and agrees with the results of the tools.
     #[must_use]
     pub fn new(model: impl ChatModel) -> Self {
         let options = ModelOptions::new().with_temperature(0.0);
@@ -77,8 +77,7 @@ impl Judge {
         self
     }
 
-    /// Sets the options for requests to the judge's model. Some models refuse the default, a temperature of
-    /// 0.
+    /// Sets the options for requests. Some models refuse the default, a temperature of 0.
     #[must_use]
     pub fn with_options(mut self, options: ModelOptions) -> Self {
         self.options = options;

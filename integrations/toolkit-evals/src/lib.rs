@@ -1,8 +1,7 @@
 //! Evals: agents with different models answer the same tasks, and a report compares their scores.
 //!
 //! An [`Eval`] asks every model every [`Task`], once or several times. Each run is a [`Trial`] with a new
-//! agent. A [`Score`] says, for example, whether the trial had the expected tool calls or the expected
-//! answer. The [`Report`] prints a table of the models and a table of the tasks, and serializes all trials.
+//! agent. A [`Score`] rates it. The [`Report`] prints tables of the models and the tasks.
 //!
 //! ```
 //! use toolkit_ai::prelude::*;
@@ -36,7 +35,7 @@
 //!
 //! # Tasks as data
 //!
-//! [`Task::from_json_lines`] reads tasks from JSON, usually one task per line:
+//! [`Task::from_json_lines`] reads tasks from JSON, usually one per line:
 //!
 //! ```
 //! use toolkit_evals::Task;
@@ -51,8 +50,8 @@
 //!
 //! # In `cargo test`
 //!
-//! Use a [`ScriptedModel`](toolkit_llm::ScriptedModel), or record the models once with a
-//! [`Recorder`](toolkit_llm::record::Recorder) and replay them in every test with a
+//! Use a [`ScriptedModel`](toolkit_llm::ScriptedModel), or record models with a
+//! [`Recorder`](toolkit_llm::record::Recorder) and replay them with a
 //! [`Replay`](toolkit_llm::record::Replay). Then assert on the report: [`Report::all_solved`],
 //! [`Summary::solved`](Summary), or the trials themselves.
 
@@ -82,7 +81,7 @@ pub use trial::Trial;
 pub use trials_file::TrialsFileError;
 
 use scorer::DynScorer;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,17 +91,15 @@ use toolkit_llm::ChatModel;
 use toolkit_llm::model::BoxModel;
 use trials_file::TrialsFile;
 
-/// A model that the eval compares with others.
 #[derive(Debug, Clone)]
 struct Candidate {
     name: Arc<str>,
     model: BoxModel,
 }
 
-/// A set of tasks, the models to ask, and the scorers.
+/// Tasks, the models to ask, and scorers.
 ///
-/// By default, each task is asked once per model, and one trial runs at a time. See the
-/// [module documentation](self) for an example.
+/// By default, each task is asked once per model, one trial at a time. See the [example](self).
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, AgentError};
@@ -141,7 +138,7 @@ impl fmt::Debug for Eval {
 }
 
 impl Eval {
-    /// Creates an eval of these tasks, still without models.
+    /// Creates an eval of these tasks, without models.
     #[must_use]
     pub fn new(tasks: impl IntoIterator<Item = Task>) -> Self {
         Self {
@@ -156,10 +153,9 @@ impl Eval {
 
     /// Adds a model, with a name for the report.
     ///
-    /// The same model may be added under several names, to compare instructions, options or tools. The
-    /// function that builds the agent reads the name from [`Trial::model_name`] and chooses between them.
-    ///
-    /// The report contains the cost of [priced](toolkit_llm::model::Priced) models.
+    /// One model may have several names, to compare instructions, options or tools: the function that
+    /// builds the agent reads [`Trial::model_name`]. The report has the cost of
+    /// [priced](toolkit_llm::model::Priced) models.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>, model: impl ChatModel) -> Self {
         let name: String = name.into();
@@ -167,8 +163,7 @@ impl Eval {
         self
     }
 
-    /// Adds a scorer for all tasks, such as a [`Judge`]. The expected calls and answer of a task are always
-    /// scored.
+    /// Adds a scorer for all tasks, such as a [`Judge`]. Expected calls and answers are always scored.
     #[must_use]
     pub fn scorer(mut self, scorer: impl Scorer) -> Self {
         self.scorers.push(Arc::new(scorer));
@@ -182,23 +177,24 @@ impl Eval {
         self
     }
 
-    /// Sets the maximum number of trials that run at the same time, at least 1.
+    /// Sets the maximum number of simultaneous trials, at least 1.
     ///
-    /// With one trial at a time, the trials run in the order of the models, then the repetitions, then the
-    /// tasks. A [`ScriptedModel`](toolkit_llm::ScriptedModel) needs this order.
+    /// A single trial at a time gives the order that a [`ScriptedModel`](toolkit_llm::ScriptedModel) needs:
+    /// by model, then repetition, then task.
     #[must_use]
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);
         self
     }
 
-    /// Keeps the trials in the file at `path`, one line of JSON for each as soon as it has ended. The file is created if
-    /// it does not exist. A trial that the file has is not run and paid again: an eval that was stopped, and is run with
-    /// its file, goes on with the other trials. The report has them all.
+    /// Keeps each ended trial as a line of JSON in the file at `path`, which may be new.
     ///
-    /// A trial is found by its task, the name of its model and its repetition. It runs again if the data of the task have
-    /// changed, and if it has ended with an error. The file knows nothing of the agent, the models, the scorers and the
-    /// function of a task: use another file when one of them has changed.
+    /// These trials are not run and paid again, so a stopped eval continues with the others. The report has
+    /// them all.
+    ///
+    /// A trial is found by its task, the name of its model and its repetition. It runs again if the data of
+    /// the task have changed, or if it ended with an error. Use another file when the agent, a model, a
+    /// scorer or the function of a task has changed: the file knows nothing of them.
     ///
     /// ```
     /// use toolkit_ai::agent::{Agent, AgentError};
@@ -231,14 +227,14 @@ impl Eval {
 
     /// Runs all trials and returns the report.
     ///
-    /// `agent` is a function that builds an agent for a trial. The eval calls it once for each trial, so each
-    /// trial can have new tools with initial state.
+    /// `agent` builds a new agent for each trial.
     ///
-    /// No trial runs if the eval has no tasks or no models, if two of them have the same name, or if a task has
-    /// [criteria](Task::criteria) and the eval has no scorer. The [problems](Report::problems) of the report say so.
+    /// No trial runs if the eval has no tasks or no models, if two of them have the same name, or if a task
+    /// has [criteria](Task::criteria) and the eval has no scorer. The report's [problems](Report::problems)
+    /// say so.
     ///
-    /// If a trial fails or panics, the report contains its error, and the other trials go on. If the returned
-    /// future is dropped, all trials stop. A [file](Self::trials_file) keeps those that have ended.
+    /// If a trial fails or panics, the report contains its error, and the others go on. Dropping the future
+    /// stops all trials. A [file](Self::trials_file) keeps those that have ended.
     pub async fn run<F, E>(&self, agent: F) -> Report
     where
         F: Fn(Trial) -> Result<Agent, E> + Send + Sync + 'static,
@@ -247,19 +243,18 @@ impl Eval {
         let build = Arc::new(move |trial| agent(trial).map_err(Into::into));
         let problems = self.problems();
         let trials = if problems.is_empty() { self.trials() } else { Vec::new() };
-        let mut reports: Vec<(usize, TrialReport)> = Vec::new();
-        let mut waiting = Vec::new();
+        let mut ended: Vec<(usize, TrialReport)> = Vec::new();
+        let mut left = VecDeque::new();
         for (index, trial) in trials.into_iter().enumerate() {
             match self.file.as_ref().and_then(|file| file.earlier(&trial)) {
-                Some(report) => reports.push((index, report)),
-                None => waiting.push((index, trial)),
+                Some(report) => ended.push((index, report)),
+                None => left.push_back((index, trial)),
             }
         }
-        let mut waiting = waiting.into_iter();
         let mut running = JoinSet::new();
         loop {
             while running.len() < self.concurrency
-                && let Some((index, trial)) = waiting.next()
+                && let Some((index, trial)) = left.pop_front()
             {
                 let build = build.clone();
                 let scorers = self.scorers.clone();
@@ -274,12 +269,12 @@ impl Eval {
                     (index, report)
                 });
             }
-            let Some(ended) = running.join_next().await else { break };
+            let Some(joined) = running.join_next().await else { break };
             // Trials catch their panics, so only the end of the runtime leaves no report.
-            reports.extend(ended);
+            ended.extend(joined);
         }
-        reports.sort_by_key(|(index, _)| *index);
-        let reports = reports.into_iter().map(|(_, report)| report).collect();
+        ended.sort_by_key(|(index, _)| *index);
+        let reports = ended.into_iter().map(|(_, report)| report).collect();
         let names = self.candidates.iter().map(|candidate| candidate.name.to_string());
         let mut report = Report::new(names.collect(), reports);
         report.file_error = self.file.as_ref().and_then(|file| file.failure());
@@ -313,24 +308,25 @@ impl Eval {
         problems
     }
 
-    /// Returns all trials in their order.
     fn trials(&self) -> Vec<Trial> {
         let mut trials = Vec::new();
         for Candidate { name, model } in &self.candidates {
             for repetition in 1..=self.repetitions {
-                trials.extend(self.tasks.iter().map(|task| {
-                    let task = task.clone();
-                    let model_name = name.clone();
-                    let model = model.clone();
-                    Trial { task, model_name, model, repetition }
-                }));
+                for task in &self.tasks {
+                    trials.push(Trial {
+                        task: task.clone(),
+                        model_name: name.clone(),
+                        model: model.clone(),
+                        repetition,
+                    });
+                }
             }
         }
         trials
     }
 }
 
-/// Returns the names that are there more than once, each one time.
+/// Returns each name that occurs more than once.
 fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut counts: HashMap<&str, u32> = HashMap::new();
     let mut repeated = Vec::new();

@@ -6,7 +6,7 @@ use toolkit_core::ToolRegistry;
 use toolkit_llm::model::{BoxModel, OutputFormat, OutputLosses};
 use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream};
 
-/// The tool registries of the requests to a model, without repetitions. Clones share the list.
+/// The tool registries of the requests to a model, without repetitions. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Registries(Arc<Mutex<Vec<Arc<ToolRegistry>>>>);
 
@@ -23,7 +23,6 @@ impl Registries {
     }
 }
 
-/// A model, wrapped to collect the tool registries of its requests.
 pub(crate) struct ObservedModel {
     pub(crate) model: BoxModel,
     pub(crate) registries: Registries,

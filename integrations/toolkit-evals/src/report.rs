@@ -8,23 +8,21 @@ use std::fmt;
 use std::time::Duration;
 use toolkit_llm::Usage;
 
-/// All trials of an eval, with a summary for each model.
+/// The trials of an eval, summarized by model.
 ///
-/// `Display` writes Markdown: a table of the models, a table of the tasks, and the reasons of all failures. If no trial has
-/// run, it writes the [problems](Self::problems) instead.
-/// `Serialize` writes the summaries and the complete trials.
+/// `Display` writes Markdown: tables of the models and the tasks, and the reasons of all failures, or the
+/// [problems](Self::problems) if no trial has run.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// A summary for each model, in the order in which the models were added.
+    /// A summary for each model, in the order of addition.
     pub models: Vec<Summary>,
-    /// All trials, ordered by model, then by repetition, then by task.
+    /// All trials, by model, then by repetition, then by task.
     pub trials: Vec<TrialReport>,
-    /// Why the [file of trials](crate::Eval::trials_file) lacks a trial of this report. `None` if it lacks none, or if there
-    /// is no file.
+    /// Why the [file of trials](crate::Eval::trials_file) lacks a trial of this report, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_error: Option<String>,
-    /// Why no trial has run, such as two models with the same name. Empty if the trials have run.
+    /// Why no trial has run, such as two models with the same name, or empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -36,27 +34,25 @@ pub struct Report {
 pub struct TrialReport {
     /// The id of the task.
     pub task: String,
-    /// The name of the model in the report.
+    /// The name of the model.
     pub model: String,
-    /// The number of the repetition. The first repetition has the number 1.
+    /// The number of the repetition, from 1.
     pub repetition: u32,
-    /// The scores of the trial. The scores for the expectations of the task come first, followed by one score
-    /// from each scorer of the eval.
+    /// The scores for the task's expectations, then one from each scorer.
     pub scores: Vec<Score>,
-    /// The error that ended the run, or the error of a scorer.
+    /// The error of the run or of a scorer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The number of model calls.
     pub model_calls: u32,
-    /// The tokens of all model calls, even if the run failed.
+    /// The tokens of all model calls, even of failed runs.
     pub usage: Usage,
-    /// The tokens used by the scorers of the eval, even if a scorer failed. They are not included in `usage` and
-    /// `cost`.
+    /// The tokens of the scorers, even of failed ones. `usage` and `cost` exclude them.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub scorer_usage: Usage,
-    /// The cost of the tokens. 0 if the model has no price.
+    /// The cost of the tokens, 0 without a price.
     pub cost: f64,
-    /// The time for building and running the agent, without scoring. In JSON, a number of seconds.
+    /// The time for building and running the agent. In JSON, seconds.
     #[serde(rename = "seconds", serialize_with = "seconds", deserialize_with = "duration")]
     pub duration: Duration,
     /// The messages and tool calls of the trial.
@@ -67,7 +63,7 @@ pub struct TrialReport {
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The name of the model in the report.
+    /// The name of the model.
     pub model: String,
     /// The number of trials.
     pub trials: usize,
@@ -75,8 +71,7 @@ pub struct Summary {
     pub solved: usize,
     /// The number of trials with an error.
     pub errors: usize,
-    /// One entry for each scorer: its name, the number of trials that passed, and the number of trials that
-    /// it has scored.
+    /// For each scorer: its name, the number of trials that passed, and the number that it has scored.
     pub scores: Vec<(String, usize, usize)>,
     /// The number of model calls.
     pub model_calls: u32,
@@ -84,12 +79,12 @@ pub struct Summary {
     pub tool_calls: usize,
     /// The tokens of all model calls.
     pub usage: Usage,
-    /// The tokens used by the scorers of the eval.
+    /// The tokens of the scorers.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub scorer_usage: Usage,
-    /// The cost of the tokens. 0 if the model has no price.
+    /// The cost of the tokens, 0 without a price.
     pub cost: f64,
-    /// The sum of the trials' durations. In JSON, a number of seconds.
+    /// The sum of the trials' durations. In JSON, seconds.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub duration: Duration,
 }
@@ -103,8 +98,7 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 }
 
 impl TrialReport {
-    /// Returns whether the trial ended without an error and all of its scores are passed. A trial without scores is not
-    /// solved, because nothing was checked.
+    /// Returns whether the trial has no error, at least one score, and passes all of them.
     #[must_use]
     pub fn is_solved(&self) -> bool {
         self.error.is_none() && !self.scores.is_empty() && self.scores.iter().all(|score| score.passed)
@@ -117,11 +111,13 @@ impl Summary {
         self.solved += usize::from(trial.is_solved());
         self.errors += usize::from(trial.error.is_some());
         for score in &trial.scores {
-            let known = self.scores.iter().position(|(name, ..)| *name == score.scorer);
-            let at = known.unwrap_or_else(|| {
-                self.scores.push((score.scorer.clone(), 0, 0));
-                self.scores.len() - 1
-            });
+            let at = match self.scores.iter().position(|(name, ..)| *name == score.scorer) {
+                Some(at) => at,
+                None => {
+                    self.scores.push((score.scorer.clone(), 0, 0));
+                    self.scores.len() - 1
+                }
+            };
             if let Some((_, passed, scored)) = self.scores.get_mut(at) {
                 *passed += usize::from(score.passed);
                 *scored += 1;
@@ -138,33 +134,31 @@ impl Summary {
 
 impl Report {
     pub(crate) fn new(models: Vec<String>, trials: Vec<TrialReport>) -> Self {
-        let summary = |model: String| {
-            let of_model = trials.iter().filter(|trial| trial.model == model).collect::<Vec<_>>();
+        let mut summaries = Vec::with_capacity(models.len());
+        for model in models {
             let mut summary = Summary { model, ..Summary::default() };
-            of_model.into_iter().for_each(|trial| summary.add(trial));
-            summary
-        };
-        Self {
-            models: models.into_iter().map(summary).collect(),
-            trials,
-            file_error: None,
-            problems: Vec::new(),
+            for trial in &trials {
+                if trial.model == summary.model {
+                    summary.add(trial);
+                }
+            }
+            summaries.push(summary);
         }
+        Self { models: summaries, trials, file_error: None, problems: Vec::new() }
     }
 
-    /// Returns the summary of the model with this name.
+    /// Returns the summary of this model.
     #[must_use]
     pub fn summary(&self, model: &str) -> Option<&Summary> {
         self.models.iter().find(|summary| summary.model == model)
     }
 
-    /// Returns whether every trial is solved, and at least one has run.
+    /// Returns whether every trial, and at least one, is solved.
     #[must_use]
     pub fn all_solved(&self) -> bool {
         !self.trials.is_empty() && self.trials.iter().all(TrialReport::is_solved)
     }
 
-    /// Writes the table of the models.
     fn write_models(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut scorers: Vec<&str> = Vec::new();
         for (name, ..) in self.models.iter().flat_map(|model| &model.scores) {
@@ -187,10 +181,12 @@ impl Report {
         write_row(f, &vec!["---"; names.len()])?;
         for model in &self.models {
             let mut cells = vec![cell(&model.model), model.trials.to_string(), model.solved.to_string()];
-            cells.extend(scorers.iter().map(|scorer| {
-                let score = model.scores.iter().find(|(name, ..)| name == scorer);
-                score.map_or_else(|| "-".to_owned(), |(_, passed, scored)| format!("{passed} of {scored}"))
-            }));
+            for scorer in &scorers {
+                cells.push(match model.scores.iter().find(|(name, ..)| name == scorer) {
+                    Some((_, passed, scored)) => format!("{passed} of {scored}"),
+                    None => "-".to_owned(),
+                });
+            }
             let counts = [
                 model.errors as u64,
                 model.model_calls.into(),
@@ -206,7 +202,7 @@ impl Report {
         Ok(())
     }
 
-    /// Writes the table of the tasks. It shows how many repetitions of a task each model has solved.
+    /// Writes the table of the tasks, with the repetitions that each model has solved.
     fn write_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tasks: Vec<&str> = Vec::new();
         for trial in &self.trials {
@@ -220,12 +216,17 @@ impl Report {
         write_row(f, &vec!["---"; names.len()])?;
         for task in tasks {
             let mut cells = vec![cell(task)];
-            cells.extend(self.models.iter().map(|model| {
-                let of_model = |trial: &&TrialReport| trial.task == task && trial.model == model.model;
-                let trials: Vec<_> = self.trials.iter().filter(of_model).collect();
-                let solved = trials.iter().filter(|trial| trial.is_solved()).count();
-                format!("{solved} of {}", trials.len())
-            }));
+            for model in &self.models {
+                let mut trials = 0;
+                let mut solved = 0;
+                for trial in &self.trials {
+                    if trial.task == task && trial.model == model.model {
+                        trials += 1;
+                        solved += usize::from(trial.is_solved());
+                    }
+                }
+                cells.push(format!("{solved} of {trials}"));
+            }
             write_row(f, &cells)?;
         }
         Ok(())
@@ -235,7 +236,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.problems.is_empty() {
-            return self.problems.iter().try_for_each(|problem| writeln!(f, "- {problem}"));
+            for problem in &self.problems {
+                writeln!(f, "- {problem}")?;
+            }
+            return Ok(());
         }
         self.write_models(f)?;
         writeln!(f)?;
@@ -248,17 +252,19 @@ impl fmt::Display for Report {
             if std::mem::take(&mut is_first) {
                 writeln!(f)?;
             }
-            let failed = trial.scores.iter().filter(|score| !score.passed);
-            let failed = failed.map(|score| match score.reason.as_str() {
-                "" => format!("`{}` failed", score.scorer),
-                reason => format!("`{}`: {reason}", score.scorer),
-            });
-            let mut reasons: Vec<String> = trial.error.iter().cloned().chain(failed).collect();
+            let mut reasons: Vec<String> = trial.error.iter().cloned().collect();
+            for score in &trial.scores {
+                match score.reason.as_str() {
+                    _ if score.passed => {}
+                    "" => reasons.push(format!("`{}` failed", score.scorer)),
+                    reason => reasons.push(format!("`{}`: {reason}", score.scorer)),
+                }
+            }
             if reasons.is_empty() {
                 reasons.push("nothing was checked; the task has no expectations".to_owned());
             }
-            let reasons = reasons.join("; ").replace('\n', " ");
-            writeln!(f, "- `{}`, {}, repetition {}: {reasons}", trial.task, trial.model, trial.repetition)?;
+            let line = reasons.join("; ").replace('\n', " ");
+            writeln!(f, "- `{}`, {}, repetition {}: {line}", trial.task, trial.model, trial.repetition)?;
         }
         Ok(())
     }
@@ -266,11 +272,13 @@ impl fmt::Display for Report {
 
 fn write_row<S: AsRef<str>>(f: &mut fmt::Formatter<'_>, cells: &[S]) -> fmt::Result {
     f.write_str("|")?;
-    cells.iter().try_for_each(|cell| write!(f, " {} |", cell.as_ref()))?;
+    for cell in cells {
+        write!(f, " {} |", cell.as_ref())?;
+    }
     writeln!(f)
 }
 
-/// Returns `name` escaped for a cell of a Markdown table.
+/// Escapes `name` for a cell of a Markdown table.
 fn cell(name: &str) -> String {
     name.replace('|', "\\|").replace('\n', " ")
 }

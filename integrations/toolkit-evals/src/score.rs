@@ -17,14 +17,14 @@ use toolkit_llm::Usage;
 #[serde(default)]
 #[non_exhaustive]
 pub struct Score {
-    /// The name of the scorer. For the expectations of a task, it is `calls`, `answer` or `check`.
+    /// The name of the scorer, or `calls`, `answer` or `check` for a task's expectations.
     pub scorer: String,
     /// Whether the trial passes this scorer.
     pub passed: bool,
-    /// Why the trial passes or fails. May be empty.
+    /// Why the trial passes or fails, possibly empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The tokens that the scorer has used, for example to ask a model.
+    /// The tokens used by the scorer, for example to ask a model.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
 }

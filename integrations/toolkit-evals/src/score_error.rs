@@ -5,7 +5,7 @@ use toolkit_agent::{AgentError, RunError};
 use toolkit_core::BuildError;
 use toolkit_llm::{ModelError, Usage};
 
-/// Why a [`Scorer`](crate::Scorer) has no score, with the tokens that it has used. `?` converts the errors of a run.
+/// Why a [`Scorer`](crate::Scorer) has no score, with the tokens that it used. `?` converts errors of runs.
 ///
 /// ```
 /// use toolkit_evals::ScoreError;
@@ -27,14 +27,14 @@ impl ScoreError {
         Self { message: message.to_string(), usage: Usage::default() }
     }
 
-    /// Sets the tokens that the scorer has used.
+    /// Sets the tokens used by the scorer.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Returns the tokens that the scorer has used.
+    /// Returns the tokens used by the scorer.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage

@@ -1,4 +1,4 @@
-//! The trait for scorers, and the scoring of a transcript by the expectations of its task.
+//! The trait for scorers, and the scoring of a transcript by its task's expectations.
 
 use crate::expected::{ComparableCall, compare_calls};
 use crate::score::Score;
@@ -9,8 +9,8 @@ use std::pin::Pin;
 
 /// A rule or a model that scores trials.
 ///
-/// Expectations of a single [`Task`] need no scorer. Implement this trait for rules that apply to all tasks
-/// of an eval.
+/// Expectations of a single [`Task`] need none. Implement this trait for rules that apply to all tasks of
+/// an eval.
 ///
 /// ```
 /// use toolkit_evals::{Score, ScoreError, Scorer, Task, Transcript};
@@ -28,10 +28,10 @@ use std::pin::Pin;
 /// }
 /// ```
 pub trait Scorer: Send + Sync + 'static {
-    /// Returns the name of the scorer, for the report.
+    /// Returns the name for the report.
     fn name(&self) -> &str;
 
-    /// Scores the transcript of a trial. The eval calls this only for trials that ended without an error.
+    /// Scores the transcript of a trial that ended without an error.
     ///
     /// # Errors
     /// There is no score. The report contains the error and its tokens, and the trial is not solved.
@@ -61,8 +61,8 @@ impl<T: Scorer> DynScorer for T {
 }
 
 impl Task {
-    /// Scores a transcript by the expectations of the task. Returns the scores named `calls`, `answer` and
-    /// `check`, each only if the task has such an expectation.
+    /// Scores a transcript by the task's expectations. The scores are named `calls`, `answer` and `check`,
+    /// one for each expectation.
     pub async fn score(&self, transcript: &Transcript) -> Vec<Score> {
         let mut scores = Vec::new();
         if let Some(expected) = &self.calls {
@@ -73,8 +73,12 @@ impl Task {
                     None => (call.name.clone(), None),
                 });
             }
-            let actual = transcript.calls.iter().filter(|call| call.reached_tool);
-            let actual: Vec<ComparableCall> = actual.map(|call| call.comparable.clone()).collect();
+            let mut actual: Vec<ComparableCall> = Vec::new();
+            for call in &transcript.calls {
+                if call.reached_tool {
+                    actual.push(call.comparable.clone());
+                }
+            }
             scores.push(Score::from(compare_calls(self.call_match, &comparable, &actual)).named("calls"));
         }
         if let Some(expected) = &self.answer {

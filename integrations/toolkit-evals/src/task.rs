@@ -11,13 +11,12 @@ use toolkit_core::schema::nearest;
 
 type Check = dyn Fn(&Transcript) -> Score + Send + Sync;
 
-/// The optional members of a task in JSON.
 const OPTIONAL_MEMBERS: [&str; 4] = ["calls", "call_match", "answer", "criteria"];
 
-/// A question for an agent, with the expected tool calls and the expected answer.
+/// A question for an agent, with expected tool calls and answer.
 ///
-/// A task needs an expectation or a [scorer](crate::Scorer) of the eval to be solved. To ask only for a run without an
-/// error, add `.with_check(|_| true)`.
+/// A solved task needs an expectation or a [scorer](crate::Scorer). If any run without an error will do,
+/// add `.with_check(|_| true)`.
 ///
 /// ```
 /// use serde_json::json;
@@ -35,23 +34,21 @@ pub struct Task {
     pub id: String,
     /// The question for the agent.
     pub question: String,
-    /// The expected tool calls. `None` if the calls are not scored. An empty list means that no call is
-    /// expected.
+    /// The expected tool calls. `None` leaves them unscored, and an empty list expects no call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<ExpectedCall>>,
-    /// The rule for comparing the calls of the agent with the expected calls.
+    /// How the agent's calls are compared with the expected ones.
     #[serde(default, skip_serializing_if = "CallMatch::is_default")]
     pub call_match: CallMatch,
-    /// The expected answer. `None` if no rule scores the answer.
+    /// The expected answer, if a rule scores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<ExpectedAnswer>,
     /// The criteria of a good answer, in words, for a [`Judge`](super::Judge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criteria: Option<String>,
-    /// Further data of the task. The function that builds the agent can read them. In JSON, they are all other members.
+    /// Further data, for the function that builds the agent. In JSON, all other members.
     #[serde(flatten)]
     pub data: Map<String, Value>,
-    /// A function that scores the transcript.
     #[serde(skip)]
     check: Option<Arc<Check>>,
 }
@@ -90,14 +87,14 @@ impl Task {
         self
     }
 
-    /// Sets the expected calls. An empty list means that no call is expected.
+    /// Sets the expected calls. An empty list expects none.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = ExpectedCall>) -> Self {
         self.calls = Some(calls.into_iter().collect());
         self
     }
 
-    /// Sets the rule for comparing the calls of the agent with the expected calls.
+    /// Sets how actual calls are compared with expected ones.
     #[must_use]
     pub fn with_call_match(mut self, call_match: CallMatch) -> Self {
         self.call_match = call_match;
@@ -111,8 +108,8 @@ impl Task {
         self
     }
 
-    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge). An eval without a scorer refuses a
-    /// task with criteria.
+    /// Sets the criteria of a good answer, in words, for a [`Judge`](super::Judge) or another scorer of the
+    /// eval.
     #[must_use]
     pub fn with_criteria(mut self, criteria: impl Into<String>) -> Self {
         self.criteria = Some(criteria.into());
@@ -125,8 +122,9 @@ impl Task {
         self.with_answer(ExpectedAnswer::Contains(parts.into_iter().map(Into::into).collect()))
     }
 
-    /// Sets a function to score the transcript. The function returns a [`Score`], a `bool` (whether the trial
-    /// passes), or a `Result` with the reason of a failure.
+    /// Sets a function to score the transcript.
+    ///
+    /// It returns a [`Score`], whether the trial passes, or a `Result` with the reason of a failure.
     #[must_use]
     pub fn with_check<S: Into<Score>>(
         mut self,
@@ -136,12 +134,11 @@ impl Task {
         self
     }
 
-    /// Parses a sequence of tasks in JSON. Line breaks between and within the tasks do not matter. A text without tasks
-    /// gives an empty list.
+    /// Parses a sequence of tasks in JSON, which may be empty. Line breaks do not matter.
     ///
     /// # Errors
-    /// [`TaskError`] if the text is not a sequence of tasks, if two tasks have the same id, or if a member of a task
-    /// looks like a misspelled member, such as `criterias`.
+    /// [`TaskError`] if the text is not a sequence of tasks, if two have the same id, or if a member looks
+    /// misspelled, such as `criterias`.
     pub fn from_json_lines(text: &str) -> Result<Vec<Self>, TaskError> {
         let line = text.trim();
         if !line.is_empty() && !line.contains(['{', '[', '\n']) {
@@ -164,8 +161,8 @@ impl Task {
         Ok(tasks)
     }
 
-    /// Returns a member of the data that looks like a misspelled member of a task, and the one that it looks like. A name
-    /// that only contains that of a member, such as `answer_language`, is data.
+    /// Returns a member of the data that looks like a misspelled member of a task, and the latter. A name
+    /// that only contains one, such as `answer_language`, is data.
     fn misspelled(&self) -> Option<(&str, &'static str)> {
         for member in self.data.keys() {
             let near = nearest(member, OPTIONAL_MEMBERS);
@@ -176,14 +173,13 @@ impl Task {
         None
     }
 
-    /// Calls the function set by [`with_check`](Self::with_check) and returns its score. Returns `None` if no
-    /// function is set.
+    /// Scores the transcript with the function set by [`with_check`](Self::with_check), if any.
     pub(crate) fn checked(&self, transcript: &Transcript) -> Option<Score> {
         self.check.as_ref().map(|check| check(transcript))
     }
 }
 
-/// The error when a text is not a sequence of tasks.
+/// The error of a text that is no task sequence.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskError(String);
 

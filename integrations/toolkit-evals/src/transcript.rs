@@ -10,22 +10,19 @@ use toolkit_core::middleware::{Next, ToolRequest};
 use toolkit_core::{Dispatcher, ErrorKind, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolResult};
 use toolkit_llm::{FinishReason, Message};
 
-/// The messages, tool calls and answer of a trial. After an error, the transcript contains everything up to
-/// the error.
+/// The messages, tool calls and answer of a trial, up to an error if there was one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Transcript {
     /// The answer. Empty after an error.
     pub answer: String,
-    /// The reason why the model stopped.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// The tool calls in the messages, in order. Calls made by an agent that was itself called as a tool are
-    /// not included, because they are in no message.
+    /// The tool calls in the messages, in order, without those inside an agent called as a tool.
     pub calls: Vec<CalledTool>,
-    /// All messages of the conversation, including the question.
+    /// All messages, including the question.
     pub messages: Vec<Message>,
-    /// The tool registries of the requests to the model, without repetitions, in the order of their first
-    /// request.
+    /// The tool registries of the requests, without repetitions.
     #[serde(skip)]
     tools: Vec<Arc<ToolRegistry>>,
 }
@@ -38,24 +35,25 @@ pub struct CalledTool {
     pub name: String,
     /// The arguments, as the model wrote them.
     pub arguments: String,
-    /// The kind of the error, if the call failed.
+    /// The kind of the error of a failed call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorKind>,
     /// The text of the result.
     pub result: String,
-    /// Whether the dispatcher accepted the call for its tool. `false` for calls of unknown or disabled tools,
-    /// calls with invalid arguments, and calls without a result. `true` for calls denied by permissions or
-    /// refused by a limit.
+    /// Whether the dispatcher accepted the call for its tool: `false` for unknown or disabled tools,
+    /// invalid arguments, and missing results. `true` for calls denied by permissions or refused by a
+    /// limit.
     pub reached_tool: bool,
     #[serde(skip)]
     pub(crate) comparable: ComparableCall,
 }
 
 impl Transcript {
-    /// Creates a transcript from existing messages, to score conversations that no eval has run. The answer
-    /// is the text of the last message if the model wrote it, and empty otherwise.
+    /// Creates a transcript of any conversation.
     ///
-    /// `tools` is the tool registry of the agent. It is needed to compare calls by their meaning.
+    /// The answer is the text of the last message if the model wrote it, and empty otherwise.
+    ///
+    /// `tools` is the agent's registry, for comparing calls by their meaning.
     ///
     /// ```
     /// use serde_json::json;
@@ -78,7 +76,7 @@ impl Transcript {
         Self { answer, ..Self::new(messages, None, vec![tools.into()]).await }
     }
 
-    /// Creates the transcript of a conversation. `output` is `None` if there is no answer.
+    /// Creates the transcript of a conversation. `output` is `None` without an answer.
     pub(crate) async fn new(
         messages: &[Message],
         output: Option<RunOutput>,
@@ -92,14 +90,16 @@ impl Transcript {
             messages: messages.to_vec(),
             tools,
         };
-        let mut results: Vec<&ToolResult> = messages
-            .iter()
-            .flat_map(|message| if let Message::Tool(given) = message { &given.results[..] } else { &[] })
-            .collect();
+        let mut results: Vec<&ToolResult> = Vec::new();
+        for message in messages {
+            if let Message::Tool(given) = message {
+                results.extend(&given.results);
+            }
+        }
         for message in messages {
             let Message::Assistant(said) = message else { continue };
             for call in &said.calls {
-                // Several calls in a conversation may have the same id, so each result is used only once.
+                // Several calls may have the same id, so each result is used once.
                 let at = results.iter().position(|result| result.call_id == call.id);
                 let result = at.map(|at| results.remove(at));
                 let called = transcript.called(call, result).await;
@@ -130,7 +130,7 @@ impl Transcript {
         }
     }
 
-    /// Prepares a call for comparison: finds the tool's own name and the canonical arguments.
+    /// Returns the tool's own name and the canonical arguments.
     ///
     /// If no registry accepts the call, `name` stays, and the members of the arguments are sorted.
     pub(crate) async fn comparable(&self, name: &str, arguments: &str) -> ComparableCall {
@@ -139,28 +139,33 @@ impl Transcript {
                 return comparable;
             }
         }
-        let text = serde_json::from_str(arguments).map(|mut value: Value| {
-            value.sort_all_objects();
-            value.to_string()
-        });
-        (name.to_owned(), Some(text.unwrap_or_else(|_| arguments.trim().to_owned())))
+        let text = match serde_json::from_str::<Value>(arguments) {
+            Ok(mut value) => {
+                value.sort_all_objects();
+                value.to_string()
+            }
+            Err(_) => arguments.trim().to_owned(),
+        };
+        (name.to_owned(), Some(text))
     }
 }
 
-/// Returns the tool's own name and the canonical arguments of a call. Returns `None` if the registry has no
-/// such tool, or if the call has no canonical arguments, for example because its arguments are not a JSON
-/// object.
+fn comparable_of(request: &ToolRequest) -> Option<ComparableCall> {
+    let arguments = request.canonical_arguments()?;
+    Some((request.definition().name.to_string(), Some(arguments.to_owned())))
+}
+
+/// Returns the tool's own name and the canonical arguments of a call. `None` if the registry has no such
+/// tool, or if the arguments have no canonical form.
 ///
-/// Only middleware can read canonical arguments. The call therefore passes through a dispatcher whose only
-/// middleware reads the arguments and does not run the tool.
+/// Only middleware can read canonical arguments, so the call passes through a dispatcher whose only
+/// middleware reads them and does not run the tool.
 async fn canonical(tools: Arc<ToolRegistry>, name: &str, arguments: &str) -> Option<ComparableCall> {
     let found = Arc::new(Mutex::new(None));
     let read = {
         let found = found.clone();
         move |request: ToolRequest, _: Next| {
-            let arguments = request.canonical_arguments().map(ToOwned::to_owned);
-            let name = request.definition().name.to_string();
-            *lock(&found) = arguments.map(|arguments| (name, Some(arguments)));
+            *lock(&found) = comparable_of(&request);
             std::future::ready(Ok::<_, ToolError>(ToolOutput::text("")))
         }
     };

@@ -16,22 +16,20 @@ use toolkit_agent::{Agent, AgentError, Conversation};
 use toolkit_llm::ChatModel;
 use toolkit_llm::model::BoxModel;
 
-/// One run of a task with a model. The function that builds the agent receives the trial as its argument.
+/// One run of a task with a model, for the function that builds the agent.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trial {
     /// The task.
     pub task: Arc<Task>,
-    /// The name of the model in the report.
+    /// The name of the model.
     pub model_name: Arc<str>,
-    /// The model of the trial, to pass to [`Agent::builder`]. The eval compares calls by the tools in the
-    /// requests to this model.
+    /// The model, to pass to [`Agent::builder`]. The eval compares calls by the tools in its requests.
     pub model: BoxModel,
-    /// The number of the repetition. The first repetition has the number 1.
+    /// The number of the repetition, from 1.
     pub repetition: u32,
 }
 
-/// Runs and scores one trial.
 pub(crate) async fn conduct(
     mut trial: Trial,
     build: &(dyn Fn(Trial) -> Result<Agent, AgentError> + Send + Sync),
@@ -53,9 +51,13 @@ pub(crate) async fn conduct(
         let question = task.question.as_str();
         agent.run(question).on(&mut conversation).await
     };
-    let ended = caught(run).await.and_then(|ended| ended.map_err(|error| error.to_string()));
+    let ended = match caught(run).await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(panic) => Err(panic),
+    };
     report.duration = started.elapsed();
-    // The conversation knows the amounts also after an error or a panic.
+    // The conversation knows the amounts even after an error or a panic.
     let counted = conversation.latest_run().unwrap_or_default();
     report.usage = counted.usage;
     report.cost = counted.cost;
@@ -68,11 +70,10 @@ pub(crate) async fn conduct(
     report
 }
 
-/// Adds the scores of a trial to its report.
 async fn score(report: &mut TrialReport, task: &Task, scorers: &[Arc<dyn DynScorer>]) {
     report.scores = task.score(&report.transcript).await;
     if report.error.is_some() {
-        // There is no answer that the scorers of the eval could rate.
+        // There is no answer to rate.
         return;
     }
     for scorer in scorers {

@@ -1,4 +1,4 @@
-//! The file with the trials that have ended, so that a stopped eval does not pay for them again.
+//! The file of ended trials, so that a stopped eval does not pay for them again.
 
 use crate::report::TrialReport;
 use crate::task::Task;
@@ -13,34 +13,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use toolkit_core::__private::lock;
 
-/// A trial as it is written: one line of JSON.
 #[derive(Serialize)]
 struct WrittenLine<'a> {
     task: &'a Task,
     trial: &'a TrialReport,
 }
 
-/// A trial as it is read.
 #[derive(Deserialize)]
 struct ReadLine {
     task: Value,
     trial: TrialReport,
 }
 
-/// The id of a task, the name of a model, and the number of the repetition.
+/// The task's id, the model's name, and the repetition.
 type TrialKey = (String, String, u32);
 
-/// The open file, and the trials that it had when it was opened.
+/// The open file, and the trials that it contained.
 pub(crate) struct TrialsFile {
     path: PathBuf,
     earlier: HashMap<TrialKey, ReadLine>,
     file: Mutex<File>,
-    /// Why a trial could not be written.
     failure: Mutex<Option<String>>,
 }
 
 impl TrialsFile {
-    /// Opens the file, or creates it. A last line that was not written to its end is removed.
+    /// Opens or creates the file. An incomplete last line is removed.
     pub(crate) fn open(path: &Path) -> Result<Self, TrialsFileError> {
         let failed = |error: &dyn fmt::Display| TrialsFileError::new(path, error);
         let text = match read(path) {
@@ -54,11 +51,15 @@ impl TrialsFile {
             if line.is_empty() {
                 continue;
             }
-            let line: ReadLine = serde_json::from_slice(line).map_err(|error| {
-                failed(&format_args!("line {number} is no trial: {error}; use another file"))
-            })?;
-            let trial = &line.trial;
-            earlier.insert((trial.task.clone(), trial.model.clone(), trial.repetition), line);
+            let read: ReadLine = match serde_json::from_slice(line) {
+                Ok(read) => read,
+                Err(error) => {
+                    let fault = format_args!("line {number} is no trial: {error}; use another file");
+                    return Err(failed(&fault));
+                }
+            };
+            let trial = &read.trial;
+            earlier.insert((trial.task.clone(), trial.model.clone(), trial.repetition), read);
         }
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
         if whole < text.len() {
@@ -68,7 +69,7 @@ impl TrialsFile {
         Ok(Self { path: path.to_owned(), earlier, file, failure })
     }
 
-    /// Returns the report of a trial that has ended earlier, with the same task.
+    /// Returns the report of an earlier trial of the same task.
     pub(crate) fn earlier(&self, trial: &Trial) -> Option<TrialReport> {
         let key = (trial.task.id.clone(), trial.model_name.to_string(), trial.repetition);
         let line = self.earlier.get(&key)?;
@@ -76,7 +77,7 @@ impl TrialsFile {
         is_same.then(|| line.trial.clone())
     }
 
-    /// Adds a trial that has ended. One with an error has no answer to keep, and runs again.
+    /// Adds an ended trial. One with an error is left out, and runs again.
     pub(crate) fn add(&self, task: &Task, trial: &TrialReport) {
         if trial.error.is_some() {
             return;
@@ -90,7 +91,8 @@ impl TrialsFile {
     fn write(&self, task: &Task, trial: &TrialReport) -> Result<(), String> {
         let mut line =
             serde_json::to_string(&WrittenLine { task, trial }).map_err(|error| error.to_string())?;
-        // A line that cannot be read again, as one that is nested too deeply, would make the file useless.
+        // A line that cannot be read again, for example because of its nesting, would make the file
+        // useless.
         let read: Result<ReadLine, _> = serde_json::from_str(&line);
         read.map_err(|error| format!("a trial of task `{}` cannot be read again: {error}", task.id))?;
         line.push('\n');
@@ -98,7 +100,6 @@ impl TrialsFile {
         lock(&self.file).write_all(line.as_bytes()).map_err(|error| error.to_string())
     }
 
-    /// Returns why a trial could not be written.
     pub(crate) fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }

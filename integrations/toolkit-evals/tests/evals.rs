@@ -34,7 +34,6 @@ struct Add {
     b: i64,
 }
 
-/// Creates `add` and `fail`.
 fn tools() -> ToolRegistry {
     let add = ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b).unwrap();
     let fail = ClosureTool::new("fail", "Fails.", |_: Nothing| Err::<(), _>(ToolError::failed("no luck")));
@@ -58,7 +57,7 @@ fn adds(arguments: &str) -> ScriptedModel {
     ScriptedModel::new().call("add", arguments).text("It is 42.")
 }
 
-/// Runs `sum` with a model and returns the names of the passed and the failed scores.
+/// Runs `sum`, and returns the names of passed and failed scores.
 async fn scores(task: Task, model: impl ChatModel) -> (Vec<String>, Vec<String>) {
     let report = Eval::new([task]).model("m", model).run(agent).await;
     let trial = &report.trials[0];
@@ -153,7 +152,7 @@ async fn a_failure_does_not_affect_other_trials() {
         }
     }
     let call = ToolCall::new("1", "add", r#"{"a": 17, "b": 25}"#);
-    // The fault, its error, and the number of answers in the trial with the fault.
+    // The fault, its error, and the answers in its trial.
     for (fault, words, answers) in [
         (Fault::Model, "overloaded", 1),
         (Fault::ModelPanics, "panicked", 1),
@@ -234,7 +233,6 @@ async fn each_trial_has_fresh_tools() {
     assert_eq!(report.summary("m").unwrap().trials, 3);
 }
 
-/// A model that counts its simultaneous requests.
 #[derive(Clone, Default)]
 struct Counting {
     now: Arc<AtomicUsize>,
@@ -281,7 +279,6 @@ async fn dropping_an_eval_stops_its_trials() {
     assert_eq!(model.now.load(Ordering::SeqCst), 0);
 }
 
-/// A model whose third answer does not come.
 #[derive(Clone, Default)]
 struct Hanging(Arc<AtomicUsize>);
 
@@ -298,7 +295,6 @@ impl ChatModel for Hanging {
     }
 }
 
-/// Returns an eval of six trials.
 fn six(path: &Path, model: &Hanging) -> Eval {
     let tasks = ["a", "b", "c"].map(|id| Task::new(id, "?").with_answer_containing(["done"]));
     Eval::new(tasks).model("m", model.clone()).repetitions(2).trials_file(path).unwrap()
@@ -311,7 +307,7 @@ async fn a_stopped_eval_keeps_its_trials() {
     let model = Hanging::default();
     let stopped = tokio::time::timeout(Duration::from_secs(1), six(&path, &model).run(agent)).await;
     assert!(stopped.is_err());
-    // A process that is killed leaves a part of a line.
+    // A killed process leaves a part of a line.
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     std::io::Write::write_all(&mut file, br#"{"task": {"id""#).unwrap();
     let report = six(&path, &model).run(agent).await;
@@ -321,7 +317,6 @@ async fn a_stopped_eval_keeps_its_trials() {
     assert_eq!(order, [(1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b"), (2, "c")]);
     let summary = report.summary("m").unwrap();
     assert_eq!((summary.trials, summary.usage), (6, Usage::new(600, 60)));
-    // All are there now, and the same.
     let again = six(&path, &model).run(agent).await;
     assert_eq!(model.0.load(Ordering::SeqCst), 7);
     assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&report).unwrap());

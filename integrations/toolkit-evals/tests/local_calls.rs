@@ -3,18 +3,15 @@
 //! Needs a server with Chat Completions, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL` (`http://127.0.0.1:8092`):
 //! `cargo test -p toolkit-evals --test local_calls -- --ignored --nocapture`.
 //!
-//! The questions are those of the Berkeley Function Calling Leaderboard in the folder `TOOLKIT_BFCL`, by default
-//! `tests/data/bfcl` of the repository. `TOOLKIT_LOCAL_QUESTIONS=40` asks so many, taken at equal distances
-//! and asked in an order whose every beginning is spread over all of them.
-//! The tools are in the instructions and the calls are text, because the server would otherwise constrain the
-//! calls by a grammar; with `TOOLKIT_LOCAL_GRAMMAR=1`, requests have tools as usual.
-//! After `TOOLKIT_LOCAL_MINUTES=11`, no further question is asked. Everything else is fixed: the temperature is 0,
-//! and requests are sent one after another.
+//! The questions are the Berkeley Function Calling Leaderboard's, in the folder `TOOLKIT_BFCL` or
+//! `tests/data/bfcl`. `TOOLKIT_LOCAL_QUESTIONS=40` asks that many, spread evenly, as is every beginning of
+//! their order. Tools are in the instructions and calls are text, because the server would constrain calls by
+//! a grammar; `TOOLKIT_LOCAL_GRAMMAR=1` has tools as usual. `TOOLKIT_LOCAL_MINUTES=11` sets when the last
+//! question is asked. The temperature is 0, and requests are sent in sequence.
 //!
-//! A question is *accepted* if the answer has calls and the tools accept all of them, and *right* if the calls are
-//! also those of the leaderboard. The model answers once; if a call is refused after coercion, the refusal goes
-//! back to the model, up to two times, in three separate conversations: with the messages of the dispatcher, with
-//! the messages of serde, and with the words `invalid arguments`.
+//! A question is *accepted* if the tools accept all its calls, of which there are some, and *right* if they
+//! are the leaderboard's. A call refused after coercion goes back to the model up to twice, in separate
+//! conversations with the messages of the dispatcher, of serde, and with `invalid arguments`.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -40,13 +37,11 @@ use toolkit_llm::{
 };
 use toolkit_llm_http::{HttpLimits, OpenAi};
 
-/// The number of times that errors go back to the model.
 const ROUNDS: usize = 2;
 
-/// The longest answer, in tokens: enough for the calls of every question.
+/// The longest answer in tokens, enough for every question.
 const MAX_TOKENS: u32 = 600;
 
-/// The words of an error for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Words {
     Ours,
@@ -86,7 +81,7 @@ impl Question {
         ModelRequest::new(messages.iter().cloned()).with_tools(self.tools.clone()).with_options(options)
     }
 
-    /// Returns the error of a call under strict validation, exactly as the model wrote it.
+    /// Returns the error of a call exactly as the model wrote it.
     fn strict_error(&self, call: &ToolCall) -> Option<ToolError> {
         let wire = self.strict.wire_names(&ApiFormat::OpenAiChat);
         let is_name = |name: &str| name == call.name || wire.spell(name) == call.name;
@@ -97,7 +92,6 @@ impl Question {
         }
     }
 
-    /// Returns the text for the model about a refused call.
     fn refusal(&self, call: &ToolCall, error: &ToolError, words: Words) -> String {
         let schema = self.tools.get(&call.name).map(|tool| &tool.definition().parameters);
         match (words, schema) {
@@ -111,7 +105,6 @@ impl Question {
         }
     }
 
-    /// Returns whether the calls are those of the leaderboard.
     async fn is_right(&self, calls: &[ToolCall]) -> bool {
         let results = calls.iter().map(|call| ToolResult::of(call, Ok("done".into())));
         let results = Message::Tool(ToolMessage::new(results.collect()));
@@ -122,18 +115,16 @@ impl Question {
     }
 }
 
-/// The outcome of a question at each stage: whether the calls are accepted, and whether they are right.
+/// Whether calls are accepted and right, at each stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Outcome {
     strict: (bool, bool),
     coerced: (bool, bool),
-    /// For each kind of words, the outcome after each round.
+    /// The outcome after each round, for each kind of words.
     rounds: [[(bool, bool); ROUNDS]; WORDS.len()],
-    /// The faults of the first answer.
     faults: Vec<&'static str>,
 }
 
-/// Asks a question and follows the errors.
 async fn ask(model: &impl ChatModel, question: &Question) -> Outcome {
     let user = Message::user(question.task.question.as_str());
     let first = match model.respond(question.request(std::slice::from_ref(&user))).await {
@@ -211,7 +202,6 @@ async fn ask(model: &impl ChatModel, question: &Question) -> Outcome {
     outcome
 }
 
-/// Returns the names of the faults behind an error.
 fn faults(error: &ToolError) -> Vec<&'static str> {
     match error.kind() {
         ErrorKind::NotFound => vec!["unknown tool"],
@@ -229,7 +219,6 @@ fn faults(error: &ToolError) -> Vec<&'static str> {
     }
 }
 
-/// Returns the table of all outcomes.
 fn table(outcomes: &[Outcome]) -> String {
     let mut table = "| calls | accepted | right |\n| --- | --- | --- |\n".to_owned();
     let mut row = |name: &str, stage: &dyn Fn(&Outcome) -> (bool, bool)| {
@@ -260,7 +249,6 @@ fn table(outcomes: &[Outcome]) -> String {
     table
 }
 
-/// Reads the questions of a folder, in the order of the files and lines.
 fn questions(folder: &Path) -> Vec<Task> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
@@ -268,7 +256,7 @@ fn questions(folder: &Path) -> Vec<Task> {
     files.iter().flat_map(|path| Task::from_json_lines(&fs::read_to_string(path).unwrap()).unwrap()).collect()
 }
 
-/// Returns `count` items at equal distances, in an order whose every beginning is spread over all items.
+/// Returns `count` evenly spread items, in an order with evenly spread beginnings.
 fn sample<T: Clone>(items: &[T], count: usize) -> Vec<T> {
     const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
     let count = count.clamp(1, items.len());
@@ -309,7 +297,6 @@ async fn calls_as_written_and_after_messages() {
     println!("\n{}", table(&outcomes));
 }
 
-/// The measure itself, with a scripted model.
 #[tokio::test]
 async fn each_stage_is_counted() {
     let task = || {
@@ -339,7 +326,7 @@ async fn each_stage_is_counted() {
     let outcome = ask(&[("geo.area", r#"{"base": 11}"#)]).await;
     assert_eq!((outcome.strict, outcome.coerced), (accepted, accepted));
 
-    // The first words help at once, the second after two rounds, the third not at all.
+    // The first words help at once, the second after two rounds, the third never.
     let wrong = ("geo.area", r#"{"height": 10}"#);
     let outcome = ask(&[wrong, right, wrong, right, ("area", "{}"), wrong]).await;
     assert_eq!((outcome.strict, outcome.coerced), (none, none));
@@ -355,7 +342,6 @@ async fn each_stage_is_counted() {
     assert!(table.ends_with("| no call | 1 |\n"), "{table}");
 }
 
-/// The words of each kind are about the same refused call.
 #[test]
 fn refusals_differ_in_their_words_only() {
     let line = json!({"id": "q", "question": "?", "calls": [], "tools": [{"name": "area", "description": "",

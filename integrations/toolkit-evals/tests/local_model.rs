@@ -1,16 +1,16 @@
-//! Twenty tasks with tools for a local model, over three APIs, whole and streamed.
+//! Twenty tasks for a local model, over three APIs, whole and streamed.
 //!
 //! Needs a server with all three APIs, such as llama.cpp's, at `TOOLKIT_LOCAL_MODEL`
 //! (`http://127.0.0.1:8092`): `cargo test -p toolkit-evals --test local_model --
 //! --ignored --nocapture`.
 //!
-//! `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, and `TOOLKIT_LOCAL_WAYS=streamed` or `"Chat, whole"` selects ways, for
-//! slow models. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three times. Task 20 is a conversation longer than 4,096
-//! tokens, for a server with this context window.
+//! For slow models, `TOOLKIT_LOCAL_TASKS=1,6,9` selects tasks, and `TOOLKIT_LOCAL_WAYS=streamed` or `"Chat,
+//! whole"` ways. `TOOLKIT_LOCAL_REPETITIONS=3` asks each task three times. Task 20 exceeds 4,096 tokens, for
+//! a server with this window.
 //!
-//! A second test has a conversation of thirty questions in a window of 4,096 tokens.
+//! A second test has thirty questions in such a window.
 //!
-//! Wrong answers of the model are counted; only errors of the provider, the wire or the loop fail the test.
+//! Wrong answers are counted, and only errors of the provider, the wire or the loop fail the test.
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -28,7 +28,6 @@ use toolkit_llm::model::BoxModel;
 use toolkit_llm::{ChatModel, FinishReason, Message, ModelOptions, ModelRetry};
 use toolkit_llm_http::{Anthropic, HttpLimits, OpenAi};
 
-/// Creates a task with its expected calls and the expected parts of its answer.
 fn task<const N: usize>(question: &str, calls: [(&str, Value); N], answer: &[&str]) -> Task {
     let task = Task::new("", question).with_call_match(CallMatch::Subset);
     let add = |task: Task, (tool, arguments)| task.with_call(tool, arguments);
@@ -49,7 +48,6 @@ fn numbers(tool: &str, a: i64, b: i64) -> (&str, Value) {
 
 fn simple_tasks() -> [Task; 10] {
     [
-        // One call.
         task("What is the weather in Paris?", [city("Paris")], &["21"]),
         task("Add 17 and 25 with the tool, then tell me the sum.", [numbers("add", 17, 25)], &["42"]),
         task("Multiply 12 by 12. Use the tool.", [numbers("multiply", 12, 12)], &["144"]),
@@ -59,7 +57,6 @@ fn simple_tasks() -> [Task; 10] {
             [("convert_currency", json!({"amount": 100, "from": "USD", "to": "EUR"}))],
             &["90"],
         ),
-        // Several calls at once.
         task("Weather in Oslo and Rome, please.", [city("Oslo"), city("Rome")], &["21"]),
         task(
             "Use the tools: what is 2 + 3, and what is 4 * 5?",
@@ -71,7 +68,6 @@ fn simple_tasks() -> [Task; 10] {
             [country("Norway"), country("Sweden")],
             &["5", "10"],
         ),
-        // One after another.
         task(
             "Multiply 6 by 7, and add 10 to the result. Use the tools.",
             [numbers("multiply", 6, 7), numbers("add", 42, 10)],
@@ -85,7 +81,6 @@ fn simple_tasks() -> [Task; 10] {
     ]
 }
 
-/// Returns the selected tasks, with their numbers as ids.
 fn tasks() -> Vec<Task> {
     let wanted = env::var("TOOLKIT_LOCAL_TASKS").unwrap_or_default();
     let wanted: Vec<usize> = wanted.split(',').filter_map(|number| number.trim().parse().ok()).collect();
@@ -144,7 +139,6 @@ fn tools() -> Result<ToolRegistry, BuildError> {
     ])
 }
 
-/// Returns the model over its three APIs.
 fn models(url: &str) -> [(&'static str, BoxModel); 3] {
     let limits = HttpLimits::default().with_idle(Duration::from_secs(300));
     let openai = OpenAi::new().with_base_url(format!("{url}/v1")).with_limits(limits.clone());
@@ -168,7 +162,7 @@ fn agent(trial: Trial) -> Result<Agent, AgentError> {
     Ok(agent.build()?)
 }
 
-/// Returns the error of a trial, unless it is the model's.
+/// Returns a trial's error, unless it is the model's.
 fn protocol_error(trial: &TrialReport) -> Option<String> {
     let transcript = &trial.transcript;
     match &trial.error {
@@ -218,7 +212,7 @@ async fn tasks_over_three_apis() {
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// The window of the settings. The server may have a larger one.
+/// The window, of which the server may have a larger one.
 const WINDOW: u64 = 4_096;
 
 #[tokio::test]
@@ -255,7 +249,6 @@ async fn thirty_questions_in_a_small_window() {
                         right += u32::from(output.text.contains(&(number * 2).to_string()));
                     }
                     Ok(_) => {}
-                    // Small models may call without end.
                     Err(RunError { error: AgentError::Limit(_), .. }) => {}
                     Err(error) => errors.push(format!("{api}, question {number}: {error}")),
                 }

@@ -1,7 +1,7 @@
 //! Connections to servers: limits of time and size, proxies, TLS, and no secret in an error.
 //!
-//! An [`HttpClient`] sends requests to any number of servers. It connects through the proxy in the environment
-//! variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. It follows no redirects and repeats no request.
+//! An [`HttpClient`] connects through the proxy in `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+//! It follows no redirects and repeats no request.
 //!
 //! ```no_run
 //! use http::Request;
@@ -36,7 +36,7 @@ pub use url::{parse_url, segment};
 
 use bytes::Bytes;
 use connector::Connector;
-use http::header::{CONTENT_ENCODING, HeaderMap, HeaderValue, PROXY_AUTHORIZATION};
+use http::header::{CONTENT_ENCODING, HeaderMap, PROXY_AUTHORIZATION};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use hyper_util::client::legacy::{Client, Error};
@@ -72,7 +72,7 @@ pub struct HttpClient {
     server_name: &'static str,
 }
 
-/// The head of a response. The body may still be arriving.
+/// The head of a response; its body may be arriving.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct HttpResponse {
@@ -82,14 +82,14 @@ pub struct HttpResponse {
     pub headers: HeaderMap,
     /// The body, read within the limits of the client.
     pub body: BoundedBody,
-    /// The secrets in the headers and the query of the request, to remove from what is shown of the answer. Some servers
-    /// repeat the headers of a request that they refuse.
+    /// The secrets of the request, to remove from what is shown of the answer: some servers repeat the
+    /// headers of a request that they refuse.
     pub secrets: Redactor,
     server_name: &'static str,
 }
 
 impl HttpClient {
-    /// Creates a client with these limits and the proxies of the environment.
+    /// Creates a client with the proxies of the environment.
     #[must_use]
     pub fn new(limits: HttpLimits) -> Self {
         let connector = Connector::new(&limits);
@@ -97,14 +97,14 @@ impl HttpClient {
     }
 
     fn with_connector(connector: Connector, limits: HttpLimits) -> Self {
-        let client = |is_plain| {
-            Client::builder(TokioExecutor::new())
-                .pool_timer(TokioTimer::new())
-                .pool_max_idle_per_host(max_idle_connections(is_plain))
-                .build(connector.clone())
-        };
-        let (fresh, kept) = (client(true), client(false));
-        Self { connector, fresh, kept, keeps_plain: false, limits, server_name: "the server" }
+        Self {
+            fresh: pool(&connector, true),
+            kept: pool(&connector, false),
+            connector,
+            keeps_plain: false,
+            limits,
+            server_name: "the server",
+        }
     }
 
     /// Sets the words for the server in error messages, `the server` by default.
@@ -114,8 +114,9 @@ impl HttpClient {
         self
     }
 
-    /// Keeps idle connections also if they are not encrypted, for many requests to one server. A server may close a
-    /// connection at the moment when a request is sent, so the caller has a way to go on after a lost request.
+    /// Keeps idle connections also if they are not encrypted, for many requests to one server.
+    ///
+    /// A server may close one just when a request is sent, so the caller must cope with a lost request.
     #[must_use]
     pub fn with_kept_connections(self) -> Self {
         Self { keeps_plain: true, ..self }
@@ -124,8 +125,8 @@ impl HttpClient {
     /// Refuses servers at addresses that are not public: private, loopback, link-local, unique-local, shared
     /// (carrier-grade NAT), multicast and reserved ones.
     ///
-    /// The addresses are checked after the name was resolved, and the connection uses the checked addresses. A proxy
-    /// resolves names itself, so only addresses written as numbers are checked for requests through a proxy.
+    /// Resolved addresses are checked, and used for the connection. Through a proxy, which resolves names
+    /// itself, only addresses written as numbers are checked.
     #[must_use]
     pub fn with_public_addresses_only(self) -> Self {
         let Self { connector, keeps_plain, limits, server_name, .. } = self;
@@ -133,17 +134,18 @@ impl HttpClient {
         Self { keeps_plain, server_name, ..Self::with_connector(connector, limits) }
     }
 
-    /// Returns the limits of the client.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> &HttpLimits {
         &self.limits
     }
 
-    /// Sends a request with an absolute URL, and returns the head of the response. The time until then is limited to
-    /// `patience`. The time for the whole response counts from the call of this method.
+    /// Sends a request with an absolute URL, and returns the head of the response within `patience`.
+    ///
+    /// The time for the whole response counts from this call.
     ///
     /// # Errors
-    /// There is no connection, it breaks, the server does not answer in time, or its address is not allowed.
+    /// The connection fails, the server does not answer in time, or its address is not allowed.
     pub async fn send(
         &self,
         mut request: Request<Bytes>,
@@ -153,7 +155,7 @@ impl HttpClient {
         let patience = patience.min(self.limits.total);
         let is_plain = url::is_plain(request.uri());
         let proxy = self.connector.proxy(request.uri())?;
-        // For encrypted requests, the tunnel through the proxy sends the header itself.
+        // The tunnel of encrypted requests sends the header itself.
         if let Some(authorization) = proxy.filter(|_| is_plain).and_then(|proxy| proxy.authorization) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
@@ -176,19 +178,24 @@ impl HttpClient {
     }
 }
 
+fn pool(connector: &Connector, is_plain: bool) -> Client<Connector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(max_idle_connections(is_plain))
+        .build(connector.clone())
+}
+
 impl HttpResponse {
-    /// Checks that the body has no content encoding, such as `gzip`. A request asks for this with the header
+    /// Checks that the body has no content encoding, such as `gzip`. Requests ask for this with
     /// `accept-encoding: identity`.
     ///
     /// # Errors
     /// The body is encoded.
     pub fn check_encoding(&self) -> Result<(), HttpError> {
-        let is_plain = |encoding: &&HeaderValue| {
-            encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-        };
-        let Some(encoding) = self.headers.get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding)) else {
+        let Some(encoding) = self.headers.get(CONTENT_ENCODING) else { return Ok(()) };
+        if encoding.is_empty() || encoding.as_bytes().eq_ignore_ascii_case(b"identity") {
             return Ok(());
-        };
+        }
         let text = format!(
             "{} has sent an answer with the content encoding {encoding:?}, which the request does not accept; turn \
              compression off in the server, or in the proxy before it",

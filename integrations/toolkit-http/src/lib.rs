@@ -1,7 +1,7 @@
 //! HTTP for the integrations of toolkit-ai, without a protocol above it.
 //!
-//! With the feature `client`, the module `client` has the connections of clients. With the feature `server`, the module
-//! `server` has the guards of servers.
+//! The features `client` and `server` add the modules with the connections of clients and the guards of
+//! servers.
 //!
 //! ```
 //! use toolkit_http::client::{HttpClient, HttpLimits, parse_url};

@@ -1,6 +1,6 @@
 //! Macros for builder methods and `Debug` implementations.
 
-/// Declares builder methods. Each method sets the field that has the same name as its parameter.
+/// Declares builder methods. Each sets the field that has the name of its parameter.
 macro_rules! setters {
     ($type:ident: $($(#[$doc:meta])* $method:ident($field:ident: $ty:ty) = $value:expr;)*) => {
         impl $type {

@@ -15,7 +15,7 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The name of the header that lists the enabled beta features.
+/// The header that lists beta features.
 const BETAS: &str = "anthropic-beta";
 
 client! {
@@ -32,10 +32,10 @@ client! {
     /// # }
     /// ```
     Anthropic(SERVICE);
-    /// Creates a client for Anthropic's own server, without an API key.
+    /// Creates a client for Anthropic's server without an API key.
     new;
-    /// Creates a client with the API key in the environment variable `ANTHROPIC_API_KEY`. If
-    /// `ANTHROPIC_BASE_URL` is set, its value is the base URL.
+    /// Creates a client with the API key in `ANTHROPIC_API_KEY`, and the base URL in `ANTHROPIC_BASE_URL` if
+    /// set.
     from_env;
 }
 
@@ -50,8 +50,11 @@ impl Anthropic {
     #[must_use]
     pub fn with_beta(self, name: impl Into<String>) -> Self {
         let before = self.settings.headers.iter().rfind(|(header, _)| header == BETAS);
-        let names = before.map_or_else(String::new, |(_, names)| format!("{names},"));
-        self.with_header(BETAS, names + &name.into())
+        let names = match before {
+            Some((_, names)) => format!("{names},{}", name.into()),
+            None => name.into(),
+        };
+        self.with_header(BETAS, names)
     }
 
     /// Creates the model with the given name.

@@ -1,4 +1,4 @@
-//! The authentication of requests: keys, access tokens and credentials that the program renews.
+//! The authentication of requests: keys, access tokens and AWS credentials.
 
 use crate::fault;
 use crate::secret::{Expiring, Source};
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use toolkit_http::client::header;
 use toolkit_llm::ModelError;
 
-/// An access token for requests, such as a token of Google Cloud or Microsoft Entra.
+/// An access token, such as of Google Cloud or Microsoft Entra.
 ///
 /// `Debug` does not show the token.
 ///
@@ -35,7 +35,7 @@ impl AccessToken {
         Self { value: value.into(), expires: None }
     }
 
-    /// Sets the time for which the token is valid from now on, as in the field `expires_in` of OAuth.
+    /// Sets how long the token is valid from now on, as in the field `expires_in` of OAuth.
     #[must_use]
     pub fn with_lifetime(self, lifetime: Duration) -> Self {
         const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -44,7 +44,7 @@ impl AccessToken {
 }
 
 setters! { AccessToken:
-    /// Sets the time at which the token expires. Requests reuse the token until one minute before.
+    /// Sets the expiry. Requests reuse the token until one minute before.
     with_expiry(expires: SystemTime) = Some(expires);
 }
 
@@ -74,21 +74,18 @@ impl Expiring for AccessToken {
     }
 }
 
-/// The authentication of a client's requests.
 #[derive(Clone, Default)]
 pub(super) enum Auth {
     #[default]
     None,
-    /// An API key. The provider defines the header for it.
     Key(String),
-    /// Access tokens, returned by a function of the program.
+    /// Access tokens from a function of the program.
     Token(Source<AccessToken>),
-    /// AWS credentials that sign each request, and the region for the signatures.
+    /// AWS credentials that sign each request, and the region.
     #[cfg(feature = "bedrock")]
     Aws(Source<AwsCredentials>, String),
 }
 
-// `Debug` shows no secrets.
 impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -102,11 +99,9 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// Adds an access token or a signature to a request. An API key is already among the headers of every
-    /// request.
+    /// Adds an access token or a signature to a request. An API key is already among the headers.
     ///
-    /// If an earlier request has used the same token or credentials, returns their number for
-    /// [`forget`](Self::forget).
+    /// If an earlier request has used the same secret, returns its number for [`forget`](Self::forget).
     pub(super) async fn authorize(
         &self,
         request: &mut Request<Bytes>,
@@ -131,8 +126,8 @@ impl Auth {
         }
     }
 
-    /// Returns an access token. If an earlier request has already used the token, also returns its number for
-    /// [`forget`](Self::forget). Returns `None` if the client has no source of tokens.
+    /// Returns an access token if the client has a source, with its number for [`forget`](Self::forget) if an
+    /// earlier request has used it.
     pub(super) async fn token(
         &self,
         service: &str,
@@ -141,13 +136,13 @@ impl Auth {
         let Self::Token(source) = self else { return Ok(None) };
         let (token, reused) = source.get(service, limit).await?;
         let token = token.value.trim();
-        // The error for an illegal token does not show the token.
+        // The error does not show the token.
         header("authorization", token).map_err(fault::of_http)?;
         Ok(Some((token.to_owned(), reused)))
     }
 
-    /// Drops the token or the credentials with the number `reused` if `status` shows that the server has
-    /// refused them. Returns whether a repeated request may succeed.
+    /// Drops the secret with the number `reused` if `status` shows that the server has refused it. Returns
+    /// whether a repeated request may succeed.
     pub(super) async fn forget(&self, reused: u64, status: Option<u16>) -> bool {
         match self {
             Self::Token(source) if status == Some(401) => source.forget(reused).await,

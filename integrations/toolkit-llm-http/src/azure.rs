@@ -16,12 +16,13 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// A client for OpenAI's Chat Completions and Responses APIs at Azure. A model is addressed by the name of
-/// its deployment.
+/// A client for OpenAI's Chat Completions and Responses APIs at Azure.
 ///
-/// The endpoint is the address of the resource. By default, requests go to the path `/openai/v1` below the
-/// endpoint. This path has no dated versions. [`with_api_version`](Self::with_api_version) selects the older
-/// API, which has dated versions.
+/// The name of a model is that of its deployment.
+///
+/// The endpoint is the address of the resource. By default, requests go to the path `/openai/v1` below it,
+/// which has no dated versions. [`with_api_version`](Self::with_api_version) selects the older API with dated
+/// versions.
 ///
 /// ```no_run
 /// use toolkit_ai::llm::{ChatModel, ModelError};
@@ -47,25 +48,26 @@ pub struct AzureOpenAi {
 client_setters!(AzureOpenAi);
 
 impl AzureOpenAi {
-    /// Creates a client for the resource at `endpoint`, such as `https://my-resource.openai.azure.com`,
-    /// without an API key.
+    /// Creates a client without an API key, for an endpoint such as `https://my-resource.openai.azure.com`.
     #[must_use]
     pub fn new(endpoint: impl Into<String>) -> Self {
         Self { settings: Settings::new(&SERVICE), api_version: None }.with_base_url(endpoint)
     }
 
-    /// Creates a client from the environment variables `AZURE_OPENAI_ENDPOINT` and `AZURE_OPENAI_API_KEY`. If
-    /// `OPENAI_API_VERSION` is set, its value is the version of the API.
+    /// Creates a client from `AZURE_OPENAI_ENDPOINT` and `AZURE_OPENAI_API_KEY`, with the API version in
+    /// `OPENAI_API_VERSION` if set.
     #[must_use]
     pub fn from_env() -> Self {
-        let settings = Settings::from_env(&SERVICE);
-        let missing = settings.base_url.is_empty().then_some(
-            "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
-        );
-        Self { settings: Settings { missing, ..settings }, api_version: variable(&["OPENAI_API_VERSION"]) }
+        let mut settings = Settings::from_env(&SERVICE);
+        if settings.base_url.is_empty() {
+            settings.missing = Some(
+                "there is no endpoint for Azure OpenAI; set `AZURE_OPENAI_ENDPOINT` or use `AzureOpenAi::new`",
+            );
+        }
+        Self { settings, api_version: variable(&["OPENAI_API_VERSION"]) }
     }
 
-    /// Creates the model of the deployment, called through the Chat Completions API.
+    /// Creates a deployment's model with the Chat Completions API.
     #[must_use]
     pub fn chat(&self, deployment: impl Into<String>) -> WireModel<HttpTransport> {
         let deployment = deployment.into();
@@ -73,16 +75,15 @@ impl AzureOpenAi {
         self.model(ApiFormat::OpenAiChat, "/chat/completions", &dated, deployment)
     }
 
-    /// Creates the model of the deployment, called through the Responses API.
+    /// Creates a deployment's model with the Responses API.
     #[must_use]
     pub fn responses(&self, deployment: impl Into<String>) -> WireModel<HttpTransport> {
         self.model(ApiFormat::OpenAiResponses, "/responses", "/responses", deployment.into())
     }
 
-    /// Creates a model. `path` is the path of the API below `/openai/v1`. `dated` is its path in the older
-    /// API with dated versions.
+    /// Creates a model. `path` is below `/openai/v1`, and `dated` is for the older API.
     fn model(&self, format: ApiFormat, path: &str, dated: &str, name: String) -> WireModel<HttpTransport> {
-        // Azure shows the endpoint with and without these paths.
+        // Azure shows the endpoint with or without these paths.
         let url = self.settings.url("");
         let endpoint = url.strip_suffix("/openai/v1").or(url.strip_suffix("/openai")).unwrap_or(&url);
         let url = match &self.api_version {
@@ -100,8 +101,7 @@ impl AzureOpenAi {
 setters! { AzureOpenAi:
     /// Sets the version of the API, sent as `api-version`.
     ///
-    /// If the version is a date, such as `2024-10-21`, requests go to the older API. There, Chat Completions
-    /// requests go to the path of the deployment. With any other version, such as `preview`, requests go to
-    /// the path `/openai/v1`.
+    /// With a date, such as `2024-10-21`, requests go to the older API, with the deployment in the path of
+    /// Chat Completions. With any other version, such as `preview`, requests go to `/openai/v1`.
     with_api_version(api_version: impl Into<String>) = Some(api_version.into());
 }

@@ -24,7 +24,7 @@ static SERVICE: Service = Service {
 
 /// A client for the Converse API of Amazon Bedrock.
 ///
-/// Requests contain either a Bedrock API key, or a signature (Signature Version 4) made with AWS credentials.
+/// Requests contain an API key of Bedrock, or a signature (Signature Version 4) with AWS credentials.
 ///
 /// ```no_run
 /// use toolkit_ai::llm::{ChatModel, ModelError};
@@ -52,7 +52,7 @@ pub struct Bedrock {
 client_setters!(Bedrock);
 
 impl Bedrock {
-    /// Creates a client for a region, such as `eu-central-1`, without authentication.
+    /// Creates a client without authentication, for a region such as `eu-central-1`.
     #[must_use]
     pub fn new(region: impl Into<String>) -> Self {
         let region = region.into();
@@ -64,15 +64,17 @@ impl Bedrock {
     /// Creates a client from environment variables.
     ///
     /// The region is in `AWS_REGION` or `AWS_DEFAULT_REGION`, and the API key in `AWS_BEARER_TOKEN_BEDROCK`.
-    /// Without an API key, requests are signed with the credentials in `AWS_ACCESS_KEY_ID`,
+    /// Without a key, requests are signed with the credentials in `AWS_ACCESS_KEY_ID`,
     /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
     #[must_use]
     pub fn from_env() -> Self {
         let region = variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
-        let missing = "there is no region for Amazon Bedrock; set `AWS_REGION` or use `Bedrock::new`";
-        let missing = region.is_none().then_some(missing);
+        let is_missing = region.is_none();
         let mut bedrock = Self::new(region.unwrap_or_default());
-        bedrock.settings.missing = missing;
+        if is_missing {
+            bedrock.settings.missing =
+                Some("there is no region for Amazon Bedrock; set `AWS_REGION` or use `Bedrock::new`");
+        }
         if let Some(key) = variable(SERVICE.key_variables) {
             return bedrock.with_key(key);
         }
@@ -85,17 +87,17 @@ impl Bedrock {
         })
     }
 
-    /// Signs requests with these credentials. This replaces any other authentication.
+    /// Signs requests with these credentials, replacing any other authentication.
     #[must_use]
     pub fn with_credentials(self, credentials: AwsCredentials) -> Self {
         self.with_credentials_source(move || ready(Ok::<_, Infallible>(credentials.clone())))
     }
 
-    /// Signs requests with the credentials returned by `source`. This replaces any other authentication.
+    /// Signs requests with the credentials returned by `source`, replacing any other authentication.
     ///
-    /// Credentials without an expiry are used for a single request. Credentials with an expiry are reused
-    /// until one minute before the expiry, and replaced if the server refuses the credentials. Failures are
-    /// reported as in [`with_token_source`](Self::with_token_source).
+    /// Credentials without an expiry are used for a single request. Others are reused until one minute before
+    /// their expiry, or until the server refuses them. Failures are reported as in
+    /// [`with_token_source`](Self::with_token_source).
     #[must_use]
     pub fn with_credentials_source<F, Fut, E>(mut self, source: F) -> Self
     where
@@ -107,7 +109,7 @@ impl Bedrock {
         self
     }
 
-    /// Creates a model from the id of a model, or from the id or the ARN of an inference profile.
+    /// Creates a model from its id, or from the id or the ARN of an inference profile.
     #[must_use]
     pub fn model(&self, id: impl Into<String>) -> WireModel<HttpTransport> {
         let id = id.into();

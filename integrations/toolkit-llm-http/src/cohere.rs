@@ -26,10 +26,9 @@ client! {
     /// # }
     /// ```
     Cohere(SERVICE);
-    /// Creates a client for Cohere's own server, without an API key.
+    /// Creates a client for Cohere's server without an API key.
     new;
-    /// Creates a client with the API key in the environment variable `CO_API_KEY` or, if not set,
-    /// `COHERE_API_KEY`.
+    /// Creates a client with the API key in `CO_API_KEY` or, if not set, `COHERE_API_KEY`.
     from_env;
 }
 

@@ -13,7 +13,6 @@ use toolkit_llm::{ModelError, ModelErrorKind};
 /// The words for the server in error messages.
 pub(super) const SERVER: &str = "the model's server";
 
-/// Converts an error of a request.
 pub(super) fn of_http(error: HttpError) -> ModelError {
     let kind = match error.kind() {
         HttpErrorKind::Connection => ModelErrorKind::Connection,
@@ -26,20 +25,19 @@ pub(super) fn of_http(error: HttpError) -> ModelError {
     if error.is_lasting() { converted.with_should_retry(false) } else { converted }
 }
 
-/// Converts a response with an error status to a [`ModelError`]. Its headers are without the secrets of the request, too.
+/// Converts a response with an error status. Its headers are without secrets, too.
 pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted) -> ModelError {
     if status.is_redirection() {
-        // Redirects are not followed, so that the API key reaches only the intended server.
+        // Not followed, so that the API key reaches only the intended server.
         let to = header_text(headers, &LOCATION).unwrap_or_else(|| "another address".to_owned());
         let text = format!("the API is elsewhere: {to}; the base URL must be its own");
         return ModelError::new(ModelErrorKind::InvalidRequest, text).with_status(status.as_u16());
     }
     let json = body.json().unwrap_or_default();
-    let error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
-    let error = match retry_after(headers) {
-        Some(wait) => error.with_retry_after(wait),
-        None => error,
-    };
+    let mut error = ModelError::from_status(status.as_u16(), message(status, &json, body)).reported(&json);
+    if let Some(wait) = retry_after(headers) {
+        error = error.with_retry_after(wait);
+    }
     // Sent by OpenAI and Anthropic, whose SDKs obey it for every status.
     match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
         Some(b"true") => error.with_should_retry(true),
@@ -48,24 +46,24 @@ pub(super) fn of_status(status: StatusCode, headers: &HeaderMap, body: &Redacted
     }
 }
 
-/// Returns the error message in the body of a failed response. Providers use several JSON forms for this
-/// message.
+/// Returns the message in a failed response of any form.
 fn message(status: StatusCode, json: &Value, body: &Redacted) -> String {
-    // For a failed stream, Gemini returns a JSON array with the error.
+    // For a failed stream, Gemini returns an array.
     let json = json.get(0).unwrap_or(json);
-    let texts =
-        ["/error/message", "/error", "/message", "/Message", "/detail"].map(|at| json.pointer(at)?.as_str());
-    match texts.into_iter().flatten().find(|text| !text.trim().is_empty()) {
-        Some(text) => text.trim().to_owned(),
-        None if body.as_str().trim().is_empty() => {
-            status.canonical_reason().unwrap_or("no reason given").to_owned()
+    for pointer in ["/error/message", "/error", "/message", "/Message", "/detail"] {
+        if let Some(Value::String(text)) = json.pointer(pointer)
+            && !text.trim().is_empty()
+        {
+            return text.trim().to_owned();
         }
-        None => shown(body),
     }
+    if body.as_str().trim().is_empty() {
+        return status.canonical_reason().unwrap_or("no reason given").to_owned();
+    }
+    shown(body)
 }
 
-/// Converts an error of a connection to a [`ModelError`]. `is_connect` is `true` if the connection could not
-/// be opened, and `false` if it broke later.
+/// Converts an error of a connection, which could not be opened (`is_connect`) or broke later.
 pub(super) fn broken(error: &(dyn Error + 'static), is_connect: bool) -> ModelError {
     of_http(HttpError::of_connection(error, is_connect, SERVER))
 }

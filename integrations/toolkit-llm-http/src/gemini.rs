@@ -27,22 +27,23 @@ client! {
     /// # }
     /// ```
     Gemini(SERVICE);
-    /// Creates a client for Google's own server, without an API key.
+    /// Creates a client for Google's server without an API key.
     new;
-    /// Creates a client with the API key in the environment variable `GEMINI_API_KEY` or, if not set,
-    /// `GOOGLE_API_KEY`.
+    /// Creates a client with the API key in `GEMINI_API_KEY` or, if not set, `GOOGLE_API_KEY`.
     from_env;
 }
 
 impl Gemini {
-    /// Creates the model with the given name, called through the Interactions API.
+    /// Creates a model with the Interactions API.
     #[must_use]
     pub fn interactions(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         self.settings.model(ApiFormat::GeminiInteractions, name, "/interactions")
     }
 
-    /// Creates the model with the given name, called through the API `generateContent`. A name with a folder,
-    /// such as `tunedModels/mine`, is used unchanged. Any other name is in the folder `models`.
+    /// Creates a model with the API `generateContent`.
+    ///
+    /// A name without a folder is in the folder `models`; others, such as `tunedModels/mine`, are used
+    /// unchanged.
     #[must_use]
     pub fn model(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();

@@ -29,40 +29,39 @@ use toolkit_llm::model::{OutputFormat, OutputLosses};
 use toolkit_llm::{ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 
 client! {
-    /// A client for all providers of the crate `genai`.
+    /// A client for the providers of the crate `genai`.
     ///
-    /// `genai` supports some forty providers. Many of these providers, such as DeepSeek, xAI and Groq, have no
-    /// client of their own in this module. The API key of each provider comes from the provider's own environment
-    /// variable.
+    /// `genai` supports some forty providers. Many of them, such as DeepSeek, xAI and Groq, have no client of
+    /// their own in this module. The API key of each provider comes from the provider's environment variable.
     ///
-    /// The name of a model selects the provider, if necessary with a namespace before the name:
-    /// `claude-sonnet-4-5`, `groq::llama-3.3-70b-versatile`,
-    /// `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in the environment is sent only to its own
-    /// provider: with a base URL of your own, set the key with `with_key`.
+    /// The name of a model selects the provider, if necessary with a namespace: `claude-sonnet-4-5`,
+    /// `groq::llama-3.3-70b-versatile`, `bedrock_api::anthropic.claude-sonnet-4-5-20250929-v1:0`. A key in
+    /// the environment is sent only to its own provider: with a base URL of your own, set the key with
+    /// `with_key`.
     ///
-    /// A key set with `with_key`, the tokens of `with_token_source`, and headers with `auth`, `cookie`, `key`, `secret` or
-    /// `token` in their names belong to a single provider. The client sends them only to the host of its first request,
-    /// whether this request succeeds or not. A request to another host fails with
-    /// [`Unauthorized`](toolkit_llm::ModelErrorKind::Unauthorized). Create a client for each such provider, or set the base
-    /// URL of a gateway.
+    /// A key, the tokens of `with_token_source`, and headers with `auth`, `cookie`, `key`, `secret` or
+    /// `token` in their names belong to a single provider. They are sent only to the host of the client's
+    /// first request, whether it succeeds or not. A request to another host fails with
+    /// [`Unauthorized`](toolkit_llm::ModelErrorKind::Unauthorized). Create a client for each such provider,
+    /// or set the base URL of a gateway.
     ///
-    /// The clients for a single provider can do more than this client. Requests through `genai` have
-    /// these limits:
-    /// - Tool results are sent as text. Images and files in the results follow in a user message.
-    /// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the request
-    ///   contains only these tools.
-    /// - In requests with tools, only the answers of Chat Completions and Gemini are streamed. Other answers
-    ///   arrive complete, because other streams of `genai` were seen to lose tool calls.
-    /// - Images and other media items of an answer are received only if the answer is not streamed.
+    /// The clients for a single provider can do more. Requests through `genai` have these limits:
+    /// - Tool results are sent as text. Their images and files follow in a user message.
+    /// - Parallel tool calls cannot be turned on or off. If the tool choice allows only some tools, the
+    ///   request contains only these.
+    /// - In requests with tools, only the answers of Chat Completions and Gemini are streamed, because other
+    ///   streams of `genai` were seen to lose tool calls.
+    /// - Media items of an answer are received only if the answer is not streamed.
     /// - Tool calls start only when the answer is complete.
-    /// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail. Agents
-    ///   then call the model again.
-    /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools of the
-    ///   providers, cache points and the tier [`Priority`](toolkit_llm::model::ServiceTier::Priority) are not sent.
-    /// - Settings that are never sent through `genai` are reported as [losses](ModelResponse::losses). Settings
-    ///   that `genai` itself leaves out for some providers, such as a seed, are not reported.
-    /// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the id of
-    ///   the provider's container.
+    /// - In an answer that is not streamed, tool arguments with invalid JSON make the whole answer fail.
+    ///   Agents then call the model again.
+    /// - Extra request fields replace whole objects of the body. Metadata, the user id, server state, tools
+    ///   of the providers, cache points and the tier [`Priority`](toolkit_llm::model::ServiceTier::Priority)
+    ///   are not sent.
+    /// - Settings that are never sent are reported as [losses](ModelResponse::losses). Settings that `genai`
+    ///   leaves out for some providers, such as a seed, are not reported.
+    /// - Programmatic tool calling does not work, because `genai` reads neither the callers of calls nor the
+    ///   id of the container.
     /// - The size of an answer is not limited: [`HttpLimits::max_bytes`](crate::HttpLimits) has no effect.
     ///
     /// ```no_run
@@ -76,8 +75,7 @@ client! {
     /// # }
     /// ```
     GenAi(PLAIN);
-    /// Creates a client for all providers. The API key of each provider comes from the provider's environment
-    /// variable.
+    /// Creates a client with API keys from the environment variables.
     new;
     tokens:
         " Each request sends a token in place of an API key, in the header in which `genai` sends the provider's\n \
@@ -93,7 +91,7 @@ impl GenAi {
     }
 
     fn client(&self) -> Result<Client, ModelError> {
-        // The headers are checked here, and sent with each request.
+        // Checked here, and sent with each request.
         headers(&self.settings)?;
         let Settings { base_url, auth, limits, .. } = self.settings.clone();
         let is_plain = base_url.starts_with("http://");
@@ -103,41 +101,45 @@ impl GenAi {
             .pool_max_idle_per_host(max_idle_connections(is_plain))
             .redirect(Policy::none())
             .user_agent(AGENT)
-            .build();
-        let http = http.map_err(|error| fault::of_reqwest(&error))?;
-        let builder = Client::builder().with_reqwest(http);
-        let resolver = move |mut target: ServiceTarget| -> Result<ServiceTarget, ::genai::resolver::Error> {
-            if !base_url.is_empty() {
-                target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
-            }
-            match &auth {
-                Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
-                // `genai` requires a key, even for a server without authentication.
-                Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
-                // Each request gets its own access token. `genai` calls this function once more for each
-                // request.
-                _ => {}
-            }
-            Ok(target)
-        };
-        builder
-            .with_service_target_resolver_fn(resolver)
+            .build()
+            .map_err(|error| fault::of_reqwest(&error))?;
+        Client::builder()
+            .with_reqwest(http)
+            .with_service_target_resolver_fn(move |target: ServiceTarget| addressed(target, &base_url, &auth))
             .build()
             .map_err(|error| fault::of_genai(error, &Redactor::new()))
     }
+}
+
+/// Returns the target with the client's endpoint and authentication.
+fn addressed(
+    mut target: ServiceTarget,
+    base_url: &str,
+    auth: &Auth,
+) -> Result<ServiceTarget, ::genai::resolver::Error> {
+    if !base_url.is_empty() {
+        target.endpoint = Endpoint::from_owned(format!("{}/", base_url.trim_end_matches('/')));
+    }
+    match auth {
+        Auth::Key(key) => target.auth = AuthData::from_single(key.as_str()),
+        // `genai` requires a key, even for a server without authentication.
+        Auth::None if !base_url.is_empty() => target.auth = AuthData::from_single("none"),
+        // Each request gets its own access token, because `genai` asks for the address once more.
+        _ => {}
+    }
+    Ok(target)
 }
 
 /// A model of any provider, called through the crate `genai`.
 #[derive(Clone)]
 pub struct GenAiModel {
     name: String,
-    /// The client, or the error that occurred when the client was created.
     client: Result<Client, ModelError>,
     settings: Settings,
 }
 
 impl GenAiModel {
-    /// Returns the client, the address of the model, and the authentication for the next request.
+    /// Returns the client, the address, and the next request's authentication.
     async fn target(&self) -> Result<Target<'_>, ModelError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
         let mut service = self.service(client).await?;
@@ -162,13 +164,13 @@ impl GenAiModel {
         service.map_err(|error| fault::of_genai(error, &Redactor::new()))
     }
 
-    /// Checks that `genai` uses the program's base URL, which its adapters for Z.AI and Baidu ignore.
+    /// Checks that `genai` uses the base URL, which its adapters for Z.AI and Baidu ignore.
     fn check_base_url(&self, service: &ServiceTarget) -> Result<(), ModelError> {
         let is_ignored = matches!(service.model.adapter_kind, AdapterKind::Zai | AdapterKind::Baidu);
         if self.settings.base_url.is_empty() || !is_ignored {
             return Ok(());
         }
-        let name = self.name.split_once("::").map_or(self.name.as_str(), |(_, name)| name);
+        let (_, name) = self.name.split_once("::").unwrap_or(("", &self.name));
         let text = format!(
             "the base URL has no effect for the model `{}`; use the name `openai::{name}`, or remove the base URL",
             self.name
@@ -176,7 +178,7 @@ impl GenAiModel {
         Err(ModelError::new(ModelErrorKind::InvalidRequest, text))
     }
 
-    /// Checks that the key, the token and the secret headers of the program are not sent to a second host.
+    /// Checks that secrets are not sent to a second host.
     fn check_host(&self, service: &ServiceTarget, has_secret_headers: bool) -> Result<(), ModelError> {
         let has_secret = has_secret_headers || !matches!(self.settings.auth, Auth::None);
         // With a base URL, all requests go to the host that the program has chosen.
@@ -184,7 +186,8 @@ impl GenAiModel {
             return Ok(());
         }
         let url = service.endpoint.base_url();
-        let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+        let (_, address) = url.split_once("://").unwrap_or(("", url));
+        let host = address.split('/').next().unwrap_or_default();
         let first = self.settings.secret_host.get_or_init(|| host.to_owned());
         if first == host {
             return Ok(());
@@ -229,22 +232,19 @@ impl GenAiModel {
     }
 }
 
-/// The address of a model, and the authentication for one request.
 struct Target<'a> {
     client: &'a Client,
     service: ServiceTarget,
-    /// The kind of provider API that `genai` uses for the model.
     adapter: AdapterKind,
-    /// The number of the access token, if an earlier request has already used this token.
+    /// The number of the access token, if an earlier request has used it.
     reused: Option<u64>,
-    /// The secrets in the request, to remove from error messages.
+    /// The secrets to remove from error messages.
     secrets: Redactor,
 }
 
-/// Returns whether `genai` reads all tool calls in streams of this kind of API.
+/// Returns whether `genai` reads all tool calls in streams of this API.
 ///
-/// The other adapters of `genai` lose tool calls if the stream interleaves the pieces of several calls, or if
-/// a piece has no index.
+/// The other adapters lose calls if the stream interleaves their pieces, or if a piece has no index.
 fn streams_calls(adapter: AdapterKind) -> bool {
     matches!(adapter, AdapterKind::OpenAI | AdapterKind::Gemini)
 }
@@ -275,7 +275,7 @@ impl GenAiModel {
         let target = self.target().await?;
         let reused = target.reused;
         let answer = self.answer(target, &request).await;
-        // The server has refused a token that an earlier request has used.
+        // The server has refused a token used before.
         match (&answer, reused) {
             (Err(error), Some(reused)) if self.settings.auth.forget(reused, error.status()).await => {
                 self.answer(self.target().await?, &request).await
@@ -305,9 +305,9 @@ impl GenAiModel {
 
 debug!(GenAiModel, self, "name": self.name);
 
-/// The deltas of a streamed answer. Tool calls come at its end, because `genai` completes them only then.
+/// The deltas of an answer. Tool calls come at its end, because `genai` completes them only then.
 struct Pieces {
-    /// The stream. `None` after the end of the answer.
+    /// `None` after the end.
     stream: Option<ChatStream>,
     secrets: Redactor,
     request: ModelRequest,
@@ -318,7 +318,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Waits for the first delta. If the server has refused the request, returns the HTTP status.
+    /// Waits for the first delta. Returns the HTTP status of a refused request.
     async fn first_status(&mut self) -> Option<u16> {
         let first = poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await?;
         let status = first.as_ref().err().and_then(ModelError::status);
@@ -330,8 +330,9 @@ impl Pieces {
         self.stream = None;
         match end.and_then(|end| reply::streamed(end, &self.request, self.adapter)) {
             Ok(response) => {
-                let calls = response.message.calls.iter().cloned().map(StreamEvent::Call);
-                self.ready.extend(calls.map(Ok));
+                for call in &response.message.calls {
+                    self.ready.push_back(Ok(StreamEvent::Call(call.clone())));
+                }
                 self.ready.push_back(Ok(StreamEvent::Done(Box::new(response))));
             }
             Err(error) => self.ready.push_back(Err(error)),

@@ -16,30 +16,26 @@ use toolkit_http::client::{
 };
 use toolkit_llm::{ModelError, ModelErrorKind};
 
-/// The value of the header `User-Agent`.
 pub(super) const AGENT: &str = concat!("toolkit-agent/", env!("CARGO_PKG_VERSION"));
 
-/// The maximum number of bytes read from the body of a failed response.
+/// The maximum number of bytes to read of a failed response.
 const READ_OF_FAILURES: usize = 64 << 10;
 
-/// The maximum time for reading the body of a failed response. The status is already known.
+/// The maximum time for reading a failed response.
 const TIME_OF_FAILURES: Duration = Duration::from_secs(5);
 
-/// The media type of server-sent events.
 const SSE: &str = "text/event-stream";
 
-/// The media types of streams: server-sent events, lines of JSON, and the event stream of Amazon Web
-/// Services.
+/// The media types of server-sent events, lines of JSON, and the event stream of Amazon Web Services.
 const STREAMS: [&str; 3] = [SSE, "application/x-ndjson", "application/vnd.amazon.eventstream"];
 
-/// Media types that do not tell whether the body is a stream or one JSON document. The first byte of the body
-/// decides.
+/// Media types of streams or JSON documents. The first byte of the body decides.
 const UNCLEAR: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
-/// The byte-order mark of UTF-8, which some servers put before JSON.
+/// The byte-order mark of UTF-8, which some servers send.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// An HTTP client for one server, with the headers to send in every request.
+/// A client for one server, with headers for every request.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     client: HttpClient,
@@ -47,31 +43,26 @@ pub(super) struct Http {
     pub(super) settings: Settings,
 }
 
-/// The form of the answer that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// A complete JSON document.
     Json,
-    /// A stream of events.
     Events,
 }
 
-/// A successful response: its body, and the secrets of its request.
 pub(super) struct Received {
     pub(super) body: BoundedBody,
-    /// Whether the body is one complete answer instead of a stream.
+    /// Whether the body is a complete answer instead of a stream.
     pub(super) is_whole: bool,
-    /// The secrets of the request, to remove from error messages.
+    /// The secrets to remove from error messages.
     pub(super) secrets: Redactor,
 }
 
 impl Http {
-    /// Creates a client. Each request contains the header with the API key, followed by the headers in
-    /// `settings`.
+    /// Creates a client with the headers of every request.
     ///
     /// # Errors
-    /// [`ModelError`] if a setting is missing or a header is illegal. Also if the base URL is the provider's
-    /// own and the client has no authentication.
+    /// [`ModelError`] if a setting is missing, a header is illegal, or the authentication for the provider's
+    /// own server is missing.
     pub(super) fn new(settings: &Settings) -> Result<Self, ModelError> {
         if let Some(missing) = settings.missing {
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, missing));
@@ -84,8 +75,7 @@ impl Http {
 
     /// Sends a request and returns the body of a successful response.
     ///
-    /// If the server refuses an access token that an earlier request has already used, sends the request
-    /// again with a new token.
+    /// If the server refuses an access token used before, the request is repeated with a new one.
     pub(super) async fn send(
         &self,
         mut request: Request<Bytes>,
@@ -116,7 +106,7 @@ impl Http {
         let encoding = response.check_encoding();
         let HttpResponse { status, headers, mut body, secrets, .. } = response;
         if !status.is_success() {
-            // Some servers repeat the secrets of a request: AWS shows the headers of one whose signature is wrong.
+            // Some servers repeat secrets: AWS shows the headers if the signature is wrong.
             let head = match encoding {
                 Ok(()) => read_failure(&mut body, &secrets).await,
                 Err(_) => Redacted::default(),
@@ -129,7 +119,7 @@ impl Http {
             is_whole = match media_type(&headers).as_deref() {
                 Some(stream) if STREAMS.contains(&stream) => false,
                 Some(json) if is_json(json) => true,
-                // Only in a stream of server-sent events, a JSON document cannot be the first event.
+                // Only among server-sent events, a JSON document cannot be the first event.
                 unclear if unclear.is_none_or(|unclear| UNCLEAR.contains(&unclear)) => {
                     self.settings.service.stream_type == SSE && begins_with_json(&mut body).await?
                 }
@@ -145,15 +135,18 @@ impl Http {
     }
 }
 
-/// Returns the headers of every request: the header with the API key, followed by the headers in `settings`.
+/// Returns the headers of every request: the API key, then the headers in `settings`.
 ///
 /// # Errors
-/// [`ModelError`] if a header is illegal. Also if the base URL is the provider's own and the client has no
-/// authentication.
+/// [`ModelError`] if a header is illegal, or the authentication for the provider's own server is missing.
 pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
     let Service { name, key_header: (header_name, before), auth_setter, .. } = settings.service;
-    let key = match &settings.auth {
-        Auth::Key(key) => Some((*header_name, format!("{before}{key}"))),
+    let mut headers = HeaderMap::new();
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    match &settings.auth {
+        Auth::Key(key) if !header_name.is_empty() => {
+            insert(&mut headers, header_name, &format!("{before}{key}"))?;
+        }
         Auth::None if settings.service.needs_auth(&settings.base_url) => {
             let text = match settings.service.key_variables {
                 [variable, ..] => {
@@ -163,19 +156,20 @@ pub(super) fn headers(settings: &Settings) -> Result<HeaderMap, ModelError> {
             };
             return Err(ModelError::new(ModelErrorKind::Unauthorized, text));
         }
-        _ => None,
-    };
-    let mut headers = HeaderMap::new();
-    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-    let key = key.iter().filter(|(name, _)| !name.is_empty()).map(|(name, key)| (*name, key));
-    for (name, value) in key.chain(settings.headers.iter().map(|(name, value)| (name.as_str(), value))) {
-        let (name, value) = header(name, value).map_err(fault::of_http)?;
-        headers.insert(name, value);
+        _ => {}
+    }
+    for (name, value) in &settings.headers {
+        insert(&mut headers, name, value)?;
     }
     Ok(headers)
 }
 
-/// Reads the beginning of a body that is no answer.
+fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelError> {
+    let (name, value) = header(name, value).map_err(fault::of_http)?;
+    headers.insert(name, value);
+    Ok(())
+}
+
 async fn read_failure(body: &mut BoundedBody, secrets: &Redactor) -> Redacted {
     Unread::cut(body.head(READ_OF_FAILURES, TIME_OF_FAILURES).await).text(secrets)
 }
@@ -191,8 +185,7 @@ impl Stream for ModelBody {
     }
 }
 
-/// Returns whether a body begins with a JSON object or array, apart from white space. Later reads still
-/// return all bytes.
+/// Returns whether a body begins with a JSON object or array after white space. Later reads return all bytes.
 async fn begins_with_json(body: &mut BoundedBody) -> Result<bool, ModelError> {
     let mut head = Vec::new();
     let is_json = loop {

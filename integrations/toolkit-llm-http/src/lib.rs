@@ -1,6 +1,6 @@
 //! Clients for language models, each behind a feature with the name of the provider.
 //!
-//! A client makes models: types that implement [`ChatModel`](toolkit_llm::ChatModel).
+//! A client makes models, which implement [`ChatModel`](toolkit_llm::ChatModel).
 //!
 //! ```no_run
 //! use toolkit_ai::llm::ChatModel;
@@ -14,9 +14,9 @@
 //! # }
 //! ```
 //!
-//! An API key comes from an environment variable or from `with_key`. Access tokens that expire come from a
-//! function of the program, set by `with_token_source`. Keys and tokens are not in the output of `Debug`. They
-//! are not in the error of a refused request either, even if the server repeats them.
+//! An API key comes from an environment variable or from `with_key`. `with_token_source` sets a function for
+//! access tokens that expire. Neither `Debug` nor the error of a refused request shows keys and tokens, even
+//! if the server repeats them.
 //!
 //! | models of | at | client |
 //! | --- | --- | --- |
@@ -31,11 +31,10 @@
 //! | open weights | Ollama | `Ollama` |
 //! | some forty providers | the crate `genai` | `GenAi` |
 //!
-//! The clients do not retry failed requests. Agents retry them, and [`Retrying`](toolkit_llm::model::Retrying)
-//! retries them for models used without an agent. The clients do not follow redirects, so that an API key
-//! reaches only the intended server. They connect through the proxy in the environment variables
-//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with another URL than `http://…` is an error;
-//! `NO_PROXY` excludes hosts.
+//! The clients do not retry failed requests; agents and [`Retrying`](toolkit_llm::model::Retrying) do. They
+//! do not follow redirects, so that an API key reaches only the intended server. They connect through the
+//! proxy in the environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A proxy with
+//! another URL than `http://…` is an error; `NO_PROXY` excludes hosts.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Without a client, the crate is empty.
@@ -117,7 +116,7 @@ pub use transport::HttpTransport;
 #[cfg(feature = "vertex")]
 pub use vertex::Vertex;
 
-/// The examples of the README of `toolkit-llm`, compiled as doc tests.
+/// The README's examples, compiled as doc tests.
 #[cfg(all(doctest, feature = "openai"))]
 #[doc = include_str!("../../../toolkit-llm/README.md")]
 pub struct Readme;

@@ -16,9 +16,9 @@ static SERVICE: Service = Service {
 client! {
     /// A client for the chat completions of Mistral.
     ///
-    /// The API is the same as OpenAI's Chat Completions, except that it refuses unknown fields. Requests contain
-    /// only the [standard fields](toolkit_llm::ModelOptions::standard_fields) of tools, and each option under its name
-    /// at Mistral.
+    /// The API is OpenAI's Chat Completions, but refuses unknown fields. Requests contain only the [standard
+    /// fields](toolkit_llm::ModelOptions::standard_fields) of tools, and each option under its name at
+    /// Mistral.
     ///
     /// ```no_run
     /// use toolkit_ai::llm::ChatModel;
@@ -30,9 +30,9 @@ client! {
     /// # }
     /// ```
     Mistral(SERVICE);
-    /// Creates a client for Mistral's own server, without an API key.
+    /// Creates a client for Mistral's server without an API key.
     new;
-    /// Creates a client with the API key in the environment variable `MISTRAL_API_KEY`.
+    /// Creates a client with the API key in `MISTRAL_API_KEY`.
     from_env;
 }
 

@@ -16,7 +16,7 @@ static SERVICE: Service = Service {
 client! {
     /// A client for Ollama's own API, `/api/chat`.
     ///
-    /// A server on this machine needs no API key. The server at `https://ollama.com` does:
+    /// A server on this machine needs no API key, but `https://ollama.com` does:
     ///
     /// ```no_run
     /// use toolkit_ai::llm::ChatModel;
@@ -31,13 +31,12 @@ client! {
     /// # }
     /// ```
     Ollama(SERVICE);
-    /// Creates a client for the server on this machine, at port 11434.
+    /// Creates a client for this machine, at port 11434.
     new;
 }
 
 impl Ollama {
-    /// Creates a client for the server in the environment variable `OLLAMA_HOST`. If the variable is not set,
-    /// the server is on this machine, at port 11434.
+    /// Creates a client for the server in `OLLAMA_HOST`, by default on this machine, at port 11434.
     ///
     /// The scheme and the port are optional, as in Ollama itself: `192.168.0.7` means
     /// `http://192.168.0.7:11434`.
@@ -55,12 +54,12 @@ impl Ollama {
     }
 }
 
-/// Returns the URL for `host`: adds the scheme `http://` and the port 11434 if `host` has no scheme.
+/// Adds `http://` and the port 11434 if `host` has no scheme.
 fn address(host: &str) -> String {
     if host.contains("://") {
         return host.to_owned();
     }
-    // The colons within the brackets of an IPv6 address do not begin a port.
+    // Colons in the brackets of an IPv6 address do not begin a port.
     let after_brackets = host.rsplit(']').next().unwrap_or(host);
     let port = if after_brackets.contains(':') { "" } else { ":11434" };
     format!("http://{host}{port}")

@@ -34,10 +34,9 @@ client! {
     /// # }
     /// ```
     OpenAi(SERVICE);
-    /// Creates a client for OpenAI's own server, without an API key.
+    /// Creates a client for OpenAI's server without an API key.
     new;
-    /// Creates a client from the environment variables `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID`
-    /// and `OPENAI_PROJECT_ID`.
+    /// Creates a client from `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID`.
     from_env;
 }
 
@@ -54,13 +53,13 @@ impl OpenAi {
         self.with_header(PROJECT, id)
     }
 
-    /// Creates the model with the given name, called through the Chat Completions API.
+    /// Creates a model with the Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         self.settings.model(ApiFormat::OpenAiChat, name, "/chat/completions")
     }
 
-    /// Creates the model with the given name, called through the Responses API.
+    /// Creates a model with the Responses API.
     #[must_use]
     pub fn responses(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         self.settings.model(ApiFormat::OpenAiResponses, name, "/responses")

@@ -1,4 +1,4 @@
-//! Secrets that expire, and the functions of the program that return them.
+//! Secrets that expire, from functions of the program.
 
 use crate::helpers::BoxFuture;
 use std::error::Error;
@@ -11,12 +11,10 @@ use toolkit_llm::{ModelError, ModelErrorKind};
 /// A secret is replaced this long before it expires.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// A secret with an expiry.
 pub(super) trait Expiring: Clone + Send + 'static {
-    /// The word for the secret in error messages.
     const NAME: &'static str;
 
-    /// Returns the time at which the secret expires. `None` if the secret is for a single request.
+    /// Returns the expiry. `None` if the secret is for a single request.
     fn expires(&self) -> Option<SystemTime>;
 
     fn is_empty(&self) -> bool;
@@ -25,7 +23,7 @@ pub(super) trait Expiring: Clone + Send + 'static {
 type Failure = Box<dyn Error + Send + Sync>;
 type Make<T> = dyn Fn() -> BoxFuture<'static, Result<T, Failure>> + Send + Sync;
 
-/// A function of the program that returns secrets, and the latest secret that it returned. Clones share both.
+/// A function that returns secrets, and its latest secret. Clones share both.
 #[derive(Clone)]
 pub(super) struct Source<T>(Arc<Shared<T>>);
 
@@ -34,7 +32,7 @@ struct Shared<T> {
     latest: Mutex<Latest<T>>,
 }
 
-/// The latest secret, and the number of secrets that the function has returned so far.
+/// The latest secret, and the number of secrets so far.
 struct Latest<T> {
     secret: Option<T>,
     number: u64,
@@ -58,17 +56,19 @@ impl<T: Expiring> Source<T> {
         }))
     }
 
-    /// Returns a valid secret. If an earlier request has already used the secret, also returns its number for
-    /// [`forget`](Self::forget).
+    /// Returns a valid secret, with its number for [`forget`](Self::forget) if an earlier request has used
+    /// it.
     pub(super) async fn get(&self, service: &str, limit: Duration) -> Result<(T, Option<u64>), ModelError> {
         let made = timeout(limit, async {
             // Concurrent requests wait for the same secret.
             let mut latest = self.0.latest.lock().await;
-            if let Some(secret) = latest.secret.as_ref().filter(|secret| is_valid(*secret)) {
+            if let Some(secret) = &latest.secret
+                && is_valid(secret)
+            {
                 return Ok::<_, Failure>((secret.clone(), Some(latest.number)));
             }
             let secret = (self.0.make)().await?;
-            latest.secret = secret.expires().map(|_| secret.clone());
+            latest.secret = if secret.expires().is_some() { Some(secret.clone()) } else { None };
             latest.number += 1;
             Ok((secret, None))
         });
@@ -91,8 +91,7 @@ impl<T: Expiring> Source<T> {
         }
     }
 
-    /// Drops the secret with this number, because the server has refused it. Does nothing if another request
-    /// has already replaced it with a newer secret.
+    /// Drops the secret with this number, unless a newer one has replaced it.
     pub(super) async fn forget(&self, number: u64) {
         let mut latest = self.0.latest.lock().await;
         if latest.number == number {
@@ -136,7 +135,7 @@ mod tests {
         });
         let get = async || source.get("x", MARGIN).await.unwrap().1;
         assert_eq!((get().await, get().await, get().await), (None, Some(1), Some(1)));
-        // Two requests with the first token are refused. The second refusal arrives when the token is replaced.
+        // Two requests with the first token are refused, the second when the token is replaced.
         source.forget(1).await;
         assert_eq!(get().await, None);
         source.forget(1).await;

@@ -11,10 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_http::client::{header, segment};
 use toolkit_llm::ModelError;
 
-/// The name of the AWS service that signatures contain.
 const SERVICE: &str = "bedrock";
 
-/// The credentials of an account or a role of Amazon Web Services.
+/// The credentials of an AWS account or role.
 ///
 /// `Debug` shows neither the secret nor the session token.
 ///
@@ -48,7 +47,7 @@ impl AwsCredentials {
 setters! { AwsCredentials:
     /// Sets the session token of temporary credentials.
     with_session_token(session_token: impl Into<String>) = Some(session_token.into());
-    /// Sets the time at which the credentials expire. Requests reuse the credentials until one minute before.
+    /// Sets the expiry. Requests reuse the credentials until one minute before.
     with_expiry(expires: SystemTime) = Some(expires);
 }
 
@@ -66,7 +65,7 @@ impl Expiring for AwsCredentials {
     }
 }
 
-/// Signs a request: adds the date, the session token and the signature to the headers.
+/// Adds date, session token and signature to the headers.
 pub(super) fn sign(
     request: &mut Request<Bytes>,
     credentials: &AwsCredentials,
@@ -75,45 +74,51 @@ pub(super) fn sign(
 ) -> Result<(), ModelError> {
     let AwsCredentials { access_key_id, secret_access_key, session_token, .. } = credentials;
     let url = request.uri();
-    let is_usual = |port: &u16| matches!((url.scheme_str(), port), (Some("https"), 443) | (Some("http"), 80));
-    // The header `Host` contains no usual port.
-    let port = url.port_u16().filter(|port| !is_usual(port)).map(|port| format!(":{port}"));
-    let host = format!("{}{}", url.host().unwrap_or_default(), port.unwrap_or_default());
+    let mut host = url.host().unwrap_or_default().to_owned();
+    match (url.scheme_str(), url.port_u16()) {
+        // `Host` contains no usual port.
+        (_, None) | (Some("https"), Some(443)) | (Some("http"), Some(80)) => {}
+        (_, Some(port)) => host = format!("{host}:{port}"),
+    }
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let time = timestamp(now);
     let date = time.get(..8).unwrap_or_default();
 
-    // The headers, sorted by their names.
+    // Sorted by name.
     let mut headers = vec![
         ("content-type", content_type.unwrap_or_default()),
         ("host", host.as_str()),
         ("x-amz-date", time.as_str()),
     ];
-    headers.extend(session_token.as_deref().map(|token| ("x-amz-security-token", token)));
+    if let Some(token) = session_token {
+        headers.push(("x-amz-security-token", token));
+    }
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
 
     let method = request.method();
     let query = url.query().unwrap_or_default();
-    // The path is escaped once more than in the URL.
+    // Escaped once more than in the URL.
     let path = segment(url.path(), "/");
     let canonical =
         format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{}", hex(&Hash::hash(request.body())));
 
     let scope = format!("{date}/{region}/{SERVICE}/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Hash::hash(canonical.as_bytes())));
-    let secret = format!("AWS4{secret_access_key}").into_bytes();
-    let key = [date, region, SERVICE, "aws4_request"]
-        .into_iter()
-        .fold(secret, |key, part| HMAC::mac(part.as_bytes(), key).to_vec());
+    let mut key = format!("AWS4{secret_access_key}").into_bytes();
+    for part in [date, region, SERVICE, "aws4_request"] {
+        key = HMAC::mac(part.as_bytes(), key).to_vec();
+    }
     let signature = hex(&HMAC::mac(text.as_bytes(), key));
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={access_key_id}/{scope}, SignedHeaders={names}, Signature={signature}"
     );
 
-    let token = session_token.as_deref().map(|token| ("x-amz-security-token", token));
-    let added = [("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
-    for (name, value) in added.into_iter().chain(token) {
+    let mut added = vec![("x-amz-date", time.as_str()), ("authorization", authorization.as_str())];
+    if let Some(token) = session_token {
+        added.push(("x-amz-security-token", token));
+    }
+    for (name, value) in added {
         let (name, value) = header(name, value).map_err(fault::of_http)?;
         request.headers_mut().insert(name, value);
     }
@@ -121,10 +126,11 @@ pub(super) fn sign(
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
+    let mut text = String::new();
+    for byte in bytes {
         let _ = write!(text, "{byte:02x}");
-        text
-    })
+    }
+    text
 }
 
 /// Returns a time in UTC in the form `20260102T030405Z`.
@@ -136,9 +142,9 @@ fn timestamp(time: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
 }
 
-/// Converts a number of days since 1 January 1970 to a year, a month and a day in the Gregorian calendar.
+/// Converts days since 1970 to year, month and day.
 fn date(days: u64) -> (u64, u64, u64) {
-    // Years are counted from March, so the leap day is the last day of a year. An era has 400 years.
+    // Years begin in March, so the leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;
     let era = days / 146_097;
     let day = days % 146_097;

@@ -1,4 +1,4 @@
-//! The transport that sends the requests of all clients over HTTP, except the client for `genai`.
+//! The HTTP transport of all clients except that for `genai`.
 
 use crate::fault;
 use crate::http::{Expected, Http, ModelBody, Received};
@@ -15,19 +15,18 @@ use toolkit_llm::transport::{EventStream, Transport, WireModel};
 use toolkit_llm::{ApiFormat, WireError};
 use toolkit_llm::{ModelError, ModelErrorKind};
 
-/// A [`Transport`] that sends the JSON of an API over HTTP. The clients create it for their models.
+/// A [`Transport`] that sends the JSON of an API over HTTP, created by the clients.
 #[derive(Clone)]
 pub struct HttpTransport {
-    /// The HTTP client, or the error that occurred when the client was created.
     http: Result<Http, ModelError>,
-    /// The URL of requests for complete answers.
+    /// The URL for complete answers.
     url: String,
-    /// The URL of requests for streamed answers.
+    /// The URL for streamed answers.
     stream_url: String,
 }
 
 impl Settings {
-    /// Creates a model. All requests go to the same path below the base URL.
+    /// Creates a model whose requests all go to one path below the base URL.
     pub(super) fn model(
         &self,
         format: ApiFormat,
@@ -37,7 +36,7 @@ impl Settings {
         self.model_at(format, name, self.url(path), self.url(path))
     }
 
-    /// Creates a model from the URLs of requests for complete answers and for streamed answers.
+    /// Creates a model from URLs for complete and streamed answers.
     pub(super) fn model_at(
         &self,
         format: ApiFormat,
@@ -49,7 +48,6 @@ impl Settings {
     }
 }
 
-// `Debug` shows no secret of the URL.
 debug!(HttpTransport, self, "http": self.http, "url": url_secrets(&self.url).redact(&self.url));
 
 impl HttpTransport {
@@ -78,7 +76,6 @@ impl HttpTransport {
     }
 }
 
-/// Adds the address of the server to the span of the request.
 fn trace_server(url: &Uri) {
     let default_port = if url.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
     record_server(url.host().unwrap_or_default(), url.port_u16().unwrap_or(default_port));
@@ -111,9 +108,9 @@ impl Transport for HttpTransport {
     }
 
     async fn retrieve(&self, id: &str) -> Result<Value, ModelError> {
-        // The id becomes a part of the URL, so only the characters of ids are allowed.
-        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if id.is_empty() || !id.chars().all(is_id) {
+        // The id becomes a part of the URL.
+        let is_id = id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        if id.is_empty() || !is_id {
             let text = format!("`{id}` is no id of a response");
             return Err(ModelError::new(ModelErrorKind::InvalidResponse, text));
         }
@@ -123,7 +120,6 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Reads a body that is one JSON document.
 async fn document(received: Received) -> Result<Value, ModelError> {
     let Received { mut body, secrets, .. } = received;
     let body = body.all().await.map_err(fault::of_http)?;
@@ -135,8 +131,7 @@ async fn document(received: Received) -> Result<Value, ModelError> {
     }
 }
 
-/// Removes the secrets of the request from a response that reports an error. If the report is in a list, returns the
-/// report itself.
+/// Removes the secrets from a response that reports an error. A report in a list is taken out of it.
 fn without_secrets_in_error(mut document: Value, secrets: &Redactor) -> Value {
     if WireError::of_failure(&document).is_none() {
         return document;

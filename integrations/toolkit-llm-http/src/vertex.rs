@@ -14,14 +14,13 @@ static SERVICE: Service = Service {
     ..PLAIN
 };
 
-/// The name of the provider in tracing spans.
 const PROVIDER: &str = "gcp.vertex_ai";
 
-/// A client for Vertex AI of Google Cloud, with the models of Google, Anthropic and others.
+/// A client for Vertex AI of Google Cloud.
 ///
-/// Requests need an access token of Google Cloud for the scope
-/// `https://www.googleapis.com/auth/cloud-platform`. The token comes from a function of the program, for
-/// example from the crate `gcp_auth` or from the metadata server of the machine.
+/// Requests need an access token for the scope `https://www.googleapis.com/auth/cloud-platform`. It comes
+/// from a function of the program, for example from the crate `gcp_auth` or the metadata server of the
+/// machine.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -51,8 +50,7 @@ pub struct Vertex {
 client_setters!(Vertex);
 
 impl Vertex {
-    /// Creates a client for a project and a location, such as `europe-west4` or `global`, without
-    /// authentication.
+    /// Creates a client without authentication, for a location such as `europe-west4` or `global`.
     #[must_use]
     pub fn new(project: impl Into<String>, location: impl Into<String>) -> Self {
         let project = project.into();
@@ -66,23 +64,25 @@ impl Vertex {
         Self { settings: Settings::new(&SERVICE), project, location }.with_base_url(format!("https://{host}"))
     }
 
-    /// Creates a client for the project in the environment variable `GOOGLE_CLOUD_PROJECT` and the location
-    /// in `GOOGLE_CLOUD_LOCATION`. Default location: `global`.
+    /// Creates a client for the project in `GOOGLE_CLOUD_PROJECT` and the location in `GOOGLE_CLOUD_LOCATION`
+    /// (default: `global`).
     #[must_use]
     pub fn from_env() -> Self {
         let project = variable(&["GOOGLE_CLOUD_PROJECT"]);
         let location = variable(&["GOOGLE_CLOUD_LOCATION"]);
-        let missing = "there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`";
-        let missing = project.is_none().then_some(missing);
+        let is_missing = project.is_none();
         let mut vertex = Self::new(project.unwrap_or_default(), location.as_deref().unwrap_or("global"));
-        vertex.settings.missing = missing;
+        if is_missing {
+            vertex.settings.missing =
+                Some("there is no project for Vertex AI; set `GOOGLE_CLOUD_PROJECT` or use `Vertex::new`");
+        }
         vertex
     }
 
-    /// Creates a model of Google, called through the Gemini API.
+    /// Creates a model of Google, with the Gemini API.
     ///
-    /// A name with a `/` is the path of the model. The path either begins with `projects/`, or is relative to
-    /// the project and the location, such as `endpoints/123` for a tuned model.
+    /// A name with a `/` is a path: it begins with `projects/`, or is relative to the project and the
+    /// location, such as `endpoints/123` for a tuned model.
     #[must_use]
     pub fn gemini(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
@@ -96,7 +96,7 @@ impl Vertex {
         self.settings.model_at(ApiFormat::Gemini, name, url, stream_url).with_provider(PROVIDER)
     }
 
-    /// Creates a model of Anthropic, called through the Messages API.
+    /// Creates a model of Anthropic, with the Messages API.
     #[must_use]
     pub fn anthropic(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let name = name.into();
@@ -106,16 +106,16 @@ impl Vertex {
         self.settings.model_at(ApiFormat::Anthropic, name, url, stream_url).with_server(Server::Vertex)
     }
 
-    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, called
-    /// through the Chat Completions API.
+    /// Creates a model of another publisher, such as `meta/llama-4-maverick-17b-128e-instruct-maas`, with the
+    /// Chat Completions API.
     #[must_use]
     pub fn chat(&self, name: impl Into<String>) -> WireModel<HttpTransport> {
         let url = self.url("v1", "endpoints/openapi/chat/completions");
         self.settings.model_at(ApiFormat::OpenAiChat, name, url.clone(), url).with_provider(PROVIDER)
     }
 
-    /// Returns the URL of a resource. `path` either begins with `projects/`, or is relative to the project
-    /// and the location.
+    /// Returns the URL of a `path` that begins with `projects/`, or is relative to the project and the
+    /// location.
     fn url(&self, version: &str, path: &str) -> String {
         if path.starts_with("projects/") {
             return self.settings.url(&format!("/{version}/{path}"));

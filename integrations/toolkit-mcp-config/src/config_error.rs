@@ -3,18 +3,17 @@
 use std::error::Error;
 use std::fmt;
 
-/// A place in a file. Lines and columns count from 1, and columns count characters.
+/// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Place {
-    /// The number of the line.
+    /// The line.
     pub line: usize,
-    /// The number of the character in its line.
+    /// The character in the line.
     pub column: usize,
 }
 
 impl Place {
-    /// Returns the place of the byte `offset` of `text`.
     pub(crate) fn at(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -31,13 +30,13 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Returns the name of the server in the file; empty if the fault concerns the whole file.
+    /// Returns the server's name in the file; empty for a fault of the whole file.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Returns the place in the file, if the fault has one.
+    /// Returns the place in the file, if there is one.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         self.place
@@ -53,7 +52,6 @@ impl ConfigError {
         Self { server: server.to_owned(), place, message: message.into() }
     }
 
-    /// Creates a fault at the byte `offset` of `text`.
     pub(crate) fn at(text: &str, offset: usize, server: &str, message: impl Into<String>) -> Self {
         Self::new(server, Some(Place::at(text, offset)), message)
     }

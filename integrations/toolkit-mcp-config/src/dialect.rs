@@ -3,7 +3,7 @@
 use crate::node::Node;
 use std::path::Path;
 
-/// The form of a configuration file, named after the program that reads it.
+/// The form of a configuration file, named after its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -37,7 +37,6 @@ pub enum Dialect {
     LangChain,
 }
 
-/// How a program writes variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Syntax {
     /// Not at all.
@@ -58,11 +57,9 @@ pub(crate) enum TimeUnit {
     Seconds,
     /// Seconds below 1,000, otherwise milliseconds: the program is not known.
     Guessed,
-    /// Milliseconds for the start of the server.
     ForStart,
 }
 
-/// The rules of a dialect. Lists are separated by blanks.
 pub(crate) struct Rules {
     pub(crate) dialect: Dialect,
     pub(crate) name: &'static str,
@@ -70,8 +67,8 @@ pub(crate) struct Rules {
     pub(crate) containers: &'static str,
     /// The ends of the paths of its files.
     files: &'static str,
-    /// The keys, of the file or of a server, by which the dialect is told from others with the same container. A key
-    /// may be written with its value. Without marks, the container suffices.
+    /// The keys, perhaps with a value, by which the dialect is told from others with the same container.
+    /// Without marks, the container suffices.
     marks: &'static str,
     pub(crate) syntax: Syntax,
     pub(crate) timeout: TimeUnit,
@@ -110,7 +107,7 @@ const CLINE: &str = "alwaysAllow watchPaths remoteConfigured";
 const COPILOT: &str = "type=local isDefaultServer";
 const ALONE: &str = "command url serverUrl httpUrl";
 
-/// The dialects in the order in which they are tried.
+/// In the order in which they are tried.
 pub(crate) const RULES: &[Rules] = &[
     rules((Dialect::Zed, "Zed"), "context_servers", "", "", LITERAL_SECONDS),
     rules((Dialect::Codex, "Codex"), "mcp_servers", ".codex/config.toml", "", LITERAL_SECONDS),
@@ -136,34 +133,55 @@ pub(crate) const RULES: &[Rules] = &[
 ];
 
 impl Rules {
-    /// Returns the first rules of a dialect.
     pub(crate) fn for_dialect(dialect: Dialect) -> &'static Self {
         RULES.iter().find(|rules| rules.dialect == dialect).unwrap_or(&RULES[0])
     }
 
-    /// Returns the rules for a file: those of the program that owns the path, or those that fit the content.
+    /// Returns the rules of the program that owns the path, or those that fit the content.
     pub(crate) fn recognise(root: &Node, path: Option<&Path>) -> Option<&'static Self> {
-        let owns = |rules: &&Self| {
-            path.is_some_and(|path| rules.files.split_whitespace().any(|file| path.ends_with(file)))
-        };
-        let owner = RULES.iter().find(owns);
-        let has_servers = |rules: &&Self| rules.servers(root).is_some();
-        owner.filter(has_servers).or_else(|| RULES.iter().find(|rules| rules.fits(root))).or(owner)
+        let mut owner = None;
+        if let Some(path) = path {
+            owner = RULES.iter().find(|rules| rules.owns(path));
+        }
+        if let Some(rules) = owner
+            && rules.servers(root).is_some()
+        {
+            return owner;
+        }
+        RULES.iter().find(|rules| rules.fits(root)).or(owner)
     }
 
-    /// Returns the table of servers with its path.
+    fn owns(&self, path: &Path) -> bool {
+        self.files.split_whitespace().any(|file| path.ends_with(file))
+    }
+
     pub(crate) fn servers<'a>(&self, root: &'a Node) -> Option<(&'static str, &'a Node)> {
-        self.containers.split(' ').find_map(|path| Some((path, root.at(path)?)))
+        for path in self.containers.split(' ') {
+            if let Some(servers) = root.at(path) {
+                return Some((path, servers));
+            }
+        }
+        None
     }
 
     fn fits(&self, root: &Node) -> bool {
         let Some((path, servers)) = self.servers(root) else { return false };
-        let entries = servers.members().unwrap_or_default().iter().map(|member| &member.value);
-        let mut places = entries.chain((path != ".").then_some(root));
-        let has = |node: &Node, mark: &str| {
-            let (key, value) = mark.split_once('=').map_or((mark, None), |(key, value)| (key, Some(value)));
-            node.at(key).is_some_and(|found| value.is_none() || found.text().as_deref() == value)
-        };
-        self.marks.is_empty() || places.any(|node| self.marks.split(' ').any(|mark| has(node, mark)))
+        if self.marks.is_empty() || (path != "." && self.is_marked(root)) {
+            return true;
+        }
+        servers.members().unwrap_or_default().iter().any(|member| self.is_marked(&member.value))
+    }
+
+    fn is_marked(&self, table: &Node) -> bool {
+        for mark in self.marks.split(' ') {
+            let is_present = match mark.split_once('=') {
+                Some((key, value)) => table.at(key).and_then(Node::text).as_deref() == Some(value),
+                None => table.at(mark).is_some(),
+            };
+            if is_present {
+                return true;
+            }
+        }
+        false
     }
 }

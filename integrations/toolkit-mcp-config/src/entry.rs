@@ -20,19 +20,19 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerEntry {
-    /// The name of the server in the file.
+    /// Its name in the file.
     pub name: String,
-    /// How to reach the server, with variables as they are written; see [`resolve`](Self::resolve).
+    /// How to reach the server, with variables as written; see [`resolve`](Self::resolve).
     pub transport: ServerTransport,
-    /// Whether the program does not use the server.
+    /// Whether the program does not use it.
     pub is_disabled: bool,
     /// The tools that the file permits.
     pub tools: ServerToolFilter,
     /// The time limit for a call.
     pub call_timeout: Option<Duration>,
-    /// The time limit for the start of the server.
+    /// The time limit for its start.
     pub start_timeout: Option<Duration>,
-    /// The place of the entry in the file.
+    /// Its place in the file.
     pub place: Option<Place>,
     pub(crate) variables: Variables,
 }
@@ -56,7 +56,7 @@ pub enum ServerTransport {
         program: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Its environment variables, beside those that every server inherits.
+        /// Its environment variables, beside the inherited ones.
         env: BTreeMap<String, String>,
         /// Its working directory.
         cwd: Option<String>,
@@ -72,19 +72,19 @@ pub enum ServerTransport {
 }
 
 impl ServerTransport {
-    /// Creates the transport of a child process.
+    /// Creates a child process.
     pub fn command<T: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = T>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
         Self::Command { program: program.into(), args, env: BTreeMap::new(), cwd: None }
     }
 
-    /// Creates the transport of a server behind a URL.
+    /// Creates a URL.
     pub fn url(url: impl Into<String>) -> Self {
         Self::Http { url: url.into(), headers: BTreeMap::new() }
     }
 }
 
-// Arguments, URLs and the values of variables and headers may be secrets.
+// Arguments, URLs and values may be secrets.
 impl fmt::Debug for ServerTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

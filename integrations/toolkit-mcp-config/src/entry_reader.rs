@@ -9,7 +9,6 @@ use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The entry so far.
 pub(crate) struct EntryReader<'a> {
     text: &'a str,
     rules: &'static Rules,
@@ -18,7 +17,6 @@ pub(crate) struct EntryReader<'a> {
     issues: Vec<ConfigError>,
 }
 
-/// The parts of a transport.
 #[derive(Default)]
 struct Parts {
     kind: Option<String>,
@@ -41,7 +39,7 @@ impl<'a> EntryReader<'a> {
         Self { text, rules, entry, parts: Parts::default(), issues: Vec::new() }
     }
 
-    /// Reads the entry. Adds an issue to `issues` for each key without effect.
+    /// Reads the entry. Adds an issue for each key without effect.
     ///
     /// # Errors
     /// [`ConfigError`] if the entry is malformed, or restricts the server in a way that is not supported.
@@ -51,7 +49,6 @@ impl<'a> EntryReader<'a> {
         Ok(ServerEntry { transport: read?, ..self.entry })
     }
 
-    /// Reads the keys of an entry, or of a part of it.
     fn table(&mut self, value: &Node) -> Read<()> {
         let name = self.entry.name.clone();
         let members = self.expect(&name, value, value.members(), "an object")?;
@@ -92,9 +89,9 @@ impl<'a> EntryReader<'a> {
                 self.parts.headers.extend(headers);
             }
             Key::HeaderVariables => {
-                let variables = self.map(name, value)?.into_iter();
-                let headers = variables.map(|(header, variable)| (header, "", variable));
-                self.entry.variables.headers.extend(headers);
+                for (header, variable) in self.map(name, value)? {
+                    self.entry.variables.headers.push((header, "", variable));
+                }
             }
             Key::TokenVariable => {
                 let variable = self.string(name, value)?;
@@ -128,7 +125,6 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Returns how to reach the server.
     fn transport(&mut self) -> Read<ServerTransport> {
         let Parts { kind, command, mut args, env, cwd, url, headers } = std::mem::take(&mut self.parts);
         let kind = kind.map(|kind| kind.to_lowercase().replace(['-', '_'], ""));
@@ -150,12 +146,13 @@ impl<'a> EntryReader<'a> {
         Err(ConfigError::new(&self.entry.name, self.entry.place, text))
     }
 
-    /// Reads a table with the settings of each tool. An approval is a matter of the program.
+    /// Reads the settings of each tool. An approval is a matter of the program.
     fn tool_switches(&mut self, value: &Node) -> Read<()> {
         let mut switches = Vec::new();
         for Member { key, value: tool, .. } in value.members().unwrap_or_default() {
-            let known = |setting: &Member| ["enabled", "approval_mode"].contains(&setting.key.as_str());
-            let is_known = tool.members().unwrap_or_default().iter().all(known);
+            let settings = tool.members().unwrap_or_default();
+            let is_known =
+                settings.iter().all(|setting| matches!(setting.key.as_str(), "enabled" | "approval_mode"));
             match &tool.get("enabled").unwrap_or(tool).tree {
                 Tree::Flag(is_on) if is_known => switches.push((key.clone(), *is_on)),
                 Tree::Table(_) if is_known => {}
@@ -169,13 +166,14 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Reads names of tools. Arguments after a name are dropped.
+    /// Drops arguments after a name.
     fn tool_names(&self, name: &str, value: &Node) -> Read<Vec<String>> {
         let names = match value.tree {
             Tree::Text(_) => vec![self.string(name, value)?],
             _ => self.strings(name, value)?,
         };
-        Ok(names.iter().filter_map(|name| name.split('(').next()).map(str::to_owned).collect())
+        let before_arguments = names.iter().filter_map(|name| name.split('(').next());
+        Ok(before_arguments.map(str::to_owned).collect())
     }
 
     fn timeout(&mut self, key: Key, member: &Member) -> Read<()> {
@@ -187,8 +185,11 @@ impl<'a> EntryReader<'a> {
         };
         if value.members().is_some() {
             for part in ["startup", "request"] {
-                let time = value.get(part).map(|value| self.number(part, value)).transpose()?;
-                self.limit(part == "startup", time.unwrap_or_default() / 1_000.0);
+                let time = match value.get(part) {
+                    Some(value) => self.number(part, value)?,
+                    None => 0.0,
+                };
+                self.limit(part == "startup", time / 1_000.0);
             }
             return Ok(());
         }
@@ -202,7 +203,7 @@ impl<'a> EntryReader<'a> {
         Ok(())
     }
 
-    /// Sets a time limit. Zero and less are no limit.
+    /// Zero and less are no limit.
     fn limit(&mut self, is_start: bool, seconds: f64) {
         let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
         *(if is_start { &mut self.entry.start_timeout } else { &mut self.entry.call_timeout }) = limit;
@@ -222,20 +223,27 @@ impl<'a> EntryReader<'a> {
 
     /// Reads a list of strings. An item may be a table with a name.
     fn strings(&self, name: &str, value: &Node) -> Read<Vec<String>> {
-        let items = self.expect(name, value, value.items(), "a list")?;
-        let items = items.iter().filter(|item| !item.is_null());
-        items.map(|item| self.string(name, item.get("name").unwrap_or(item))).collect()
+        let mut strings = Vec::new();
+        for item in self.expect(name, value, value.items(), "a list")? {
+            if !item.is_null() {
+                strings.push(self.string(name, item.get("name").unwrap_or(item))?);
+            }
+        }
+        Ok(strings)
     }
 
     fn map(&self, name: &str, value: &Node) -> Read<BTreeMap<String, String>> {
-        let members = self.expect(name, value, value.members(), "an object")?.iter();
-        let members = members.filter(|member| !member.value.is_null());
-        members.map(|member| Ok((member.key.clone(), self.string(&member.key, &member.value)?))).collect()
+        let mut strings = BTreeMap::new();
+        for Member { key, value, .. } in self.expect(name, value, value.members(), "an object")? {
+            if !value.is_null() {
+                strings.insert(key.clone(), self.string(key, value)?);
+            }
+        }
+        Ok(strings)
     }
 
     fn expect<T>(&self, name: &str, value: &Node, found: Option<T>, expected: &str) -> Read<T> {
-        let mistyped = || self.fault(value, format!("`{name}` must be {expected}, not {}", value.kind()));
-        found.ok_or_else(mistyped)
+        found.ok_or_else(|| self.fault(value, format!("`{name}` must be {expected}, not {}", value.kind())))
     }
 
     fn issue(&mut self, member: &Member, text: &str) {

@@ -5,7 +5,7 @@ use crate::dialect::{Dialect, RULES, Rules};
 use crate::entry::ServerEntry;
 use crate::entry_reader::EntryReader;
 use crate::file_rules::{apply, unread};
-use crate::node::{Member, Node, members_with_value, parse};
+use crate::node::{Node, members_with_value, parse};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ impl ConfigFile {
         Self::parse(text, None, None)
     }
 
-    /// Reads the text of a file of one dialect. Such a file may be without servers.
+    /// Reads a file of one dialect, perhaps without servers.
     ///
     /// # Errors
     /// [`ConfigError`] if the text is neither JSON nor TOML.
@@ -49,8 +49,10 @@ impl ConfigFile {
         Self::parse(text, None, Some(dialect))
     }
 
-    /// Reads a file, and recognises its dialect by its path or its content. Relative paths in a file of a project are
-    /// relative to the folder of the project: for `.vscode/mcp.json`, the folder with `.vscode`.
+    /// Reads a file, and recognises its dialect by its path or its content.
+    ///
+    /// Relative paths in it are relative to the folder of the project: for `.vscode/mcp.json`, the folder
+    /// with `.vscode`.
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, is neither JSON nor TOML, or has no servers.
@@ -58,7 +60,7 @@ impl ConfigFile {
         Self::load(path.as_ref(), None)
     }
 
-    /// Reads a file of one dialect, see [`open`](Self::open). Such a file may be without servers.
+    /// Reads a file of one dialect, perhaps without servers, see [`open`](Self::open).
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, or is neither JSON nor TOML.
@@ -67,12 +69,16 @@ impl ConfigFile {
     }
 
     fn load(path: &Path, dialect: Option<Dialect>) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path).map_err(|error| ConfigError::new("", None, error.to_string()));
-        text.and_then(|text| Self::parse(&text, Some(path), dialect)).map_err(|error| {
-            let message =
-                format!("the configuration `{}` cannot be read: {}", path.display(), error.message());
-            ConfigError::new("", error.place(), message)
-        })
+        let parsed = match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, Some(path), dialect),
+            Err(error) => Err(ConfigError::new("", None, error.to_string())),
+        };
+        let error = match parsed {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        let message = format!("the configuration `{}` cannot be read: {}", path.display(), error.message());
+        Err(ConfigError::new("", error.place(), message))
     }
 
     fn parse(text: &str, path: Option<&Path>, dialect: Option<Dialect>) -> Result<Self, ConfigError> {
@@ -81,9 +87,13 @@ impl ConfigFile {
         let rules = match dialect {
             Some(dialect) => Rules::for_dialect(dialect),
             None if root.is_off() && !text.trim().is_empty() => Rules::for_dialect(Dialect::McpServers),
-            None => Rules::recognise(&root, path).ok_or_else(|| {
-                ConfigError::new("", None, "the file has no servers; add them under `mcpServers`")
-            })?,
+            None => match Rules::recognise(&root, path) {
+                Some(rules) => rules,
+                None => {
+                    let message = "the file has no servers; add them under `mcpServers`";
+                    return Err(ConfigError::new("", None, message));
+                }
+            },
         };
         let mut file =
             Self { dialect: rules.dialect, servers: Vec::new(), issues: Vec::new(), failures: Vec::new() };
@@ -132,7 +142,7 @@ impl ConfigFile {
         Ok(file)
     }
 
-    /// Reports a file without servers. A program without any may be one whose user has written them elsewhere.
+    /// Reports a file without servers, whose user may have written them elsewhere.
     fn lacks_servers(&mut self, container: &str) {
         let message = if container == "." {
             "the file has no servers".to_owned()
@@ -142,59 +152,66 @@ impl ConfigFile {
         self.issues.push(ConfigError::new("", None, message));
     }
 
-    /// Fails all servers, because of a rule that is not understood.
     fn fail(&mut self, rule: &str, place: Place) {
         let text = format!("`{rule}` restricts the servers, and is not supported in this form; remove it");
-        let fault = |server: ServerEntry| ConfigError::new(&server.name, Some(place), text.as_str());
-        self.failures.extend(self.servers.drain(..).map(fault));
+        for server in self.servers.drain(..) {
+            self.failures.push(ConfigError::new(&server.name, Some(place), text.as_str()));
+        }
     }
 
-    /// Returns the dialect of the file.
+    /// Returns the dialect.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Returns the servers, also those that are disabled.
+    /// Returns the servers, also the disabled ones.
     #[must_use]
     pub fn servers(&self) -> &[ServerEntry] {
         &self.servers
     }
 
-    /// Returns what the file says without effect: unknown and unsupported keys, values that are not replaced, and keys beside
-    /// the servers that may restrict them. A file without servers is an issue, too.
+    /// Returns what has no effect: unknown and unsupported keys, values that are not replaced, and keys
+    /// beside the servers that may restrict them.
+    ///
+    /// A file without servers is an issue, too.
     #[must_use]
     pub fn issues(&self) -> &[ConfigError] {
         &self.issues
     }
 
-    /// Returns a fault for each server that cannot be used: malformed entries, and servers with a restriction of their own or of
-    /// the whole file that is not supported.
+    /// Returns a fault for each server that cannot be used.
+    ///
+    /// Its entry is malformed, or it has a restriction of its own or of the whole file that is not supported.
     #[must_use]
     pub fn failures(&self) -> &[ConfigError] {
         &self.failures
     }
 }
 
-/// Returns the defaults of the values that the program asks its user for, by their names.
+/// Returns the defaults of the program's questions to its user.
 fn inputs(root: &Node) -> Arc<BTreeMap<String, String>> {
     let listed = root.at("inputs").or_else(|| root.at("mcp/inputs")).and_then(Node::items);
-    let inputs = listed.unwrap_or_default().iter();
-    Arc::new(
-        inputs.filter_map(|input| Some((input.get("id")?.text()?, input.get("default")?.text()?))).collect(),
-    )
+    let mut defaults = BTreeMap::new();
+    for input in listed.unwrap_or_default() {
+        if let Some(id) = input.get("id").and_then(Node::text)
+            && let Some(default) = input.get("default").and_then(Node::text)
+        {
+            defaults.insert(id, default);
+        }
+    }
+    Arc::new(defaults)
 }
 
-/// Returns the folder of the project that a file belongs to. The files of programs are in hidden folders.
+/// Returns the folder of a file's project. The files of programs are in hidden folders.
 fn project(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let folder = path.parent()?;
-    let is_hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-    if folder.file_name().is_some_and(is_hidden) {
+    if folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
         return folder.parent().map(Path::to_owned);
     }
     let in_project = [".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc"].map(std::ffi::OsStr::new);
-    in_project.contains(&path.file_name()?).then(|| folder.to_owned())
+    if in_project.contains(&path.file_name()?) { Some(folder.to_owned()) } else { None }
 }
 
 fn is_switched_off(entry: &Node) -> bool {
@@ -202,16 +219,22 @@ fn is_switched_off(entry: &Node) -> bool {
     flag("disabled") == Some(true) || flag("enabled") == Some(false)
 }
 
-/// Returns the paths of other tables that look like servers.
-fn other_containers<'a>(root: &'a Node, container: &'a str) -> impl Iterator<Item = &'static str> {
-    let mut paths: Vec<&str> = RULES.iter().flat_map(|rules| rules.containers.split(' ')).collect();
+fn other_containers(root: &Node, container: &str) -> Vec<&'static str> {
+    let mut paths: Vec<&str> = Vec::new();
+    for rules in RULES {
+        paths.extend(rules.containers.split(' '));
+    }
     paths.sort_unstable();
     paths.dedup();
-    let has_servers = |members: &[Member]| {
-        !members.is_empty() && members.iter().all(|member| member.value.members().is_some())
-    };
-    paths.into_iter().filter(move |path| {
-        let is_read = *path == "." || path.split('/').next() == container.split('/').next();
-        !is_read && root.at(path).and_then(Node::members).is_some_and(has_servers)
-    })
+    let mut others = Vec::new();
+    for path in paths {
+        if path == "." || path.split('/').next() == container.split('/').next() {
+            continue;
+        }
+        let members = root.at(path).and_then(Node::members).unwrap_or_default();
+        if !members.is_empty() && members.iter().all(|member| member.value.members().is_some()) {
+            others.push(path);
+        }
+    }
+    others
 }

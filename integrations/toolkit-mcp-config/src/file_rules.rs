@@ -5,24 +5,22 @@ use crate::entry::ServerEntry;
 use crate::keys::may_restrict;
 use crate::node::{Member, Node, Tree};
 
-/// A rule of a file about all its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileRule {
-    /// The names of the only servers that are used.
+    /// The only servers that are used.
     AllowedServers,
     DeniedServers,
-    /// The names of the only tools that are offered.
+    /// The only tools that are offered.
     AllowedTools,
     DeniedTools,
-    /// Names of tools, each with a flag or a decision; the last one that fits counts.
+    /// Tools with a flag or a decision; the last one that fits counts.
     Switches,
-    /// A list of decisions about tools; the first one that fits counts.
+    /// Decisions about tools; the first one that fits counts.
     Decisions,
-    /// A decision for all tools, and one for each tool.
+    /// A decision for all tools, and one for each.
     Defaults,
-    /// Whether there are servers at all: a flag, or `all` and `none`.
+    /// A flag, or `all` and `none`.
     Servers,
-    /// Whether there are no servers.
     NoServers,
     /// Rules that permit or reject servers, which are not read.
     Rejections,
@@ -69,8 +67,8 @@ const RULES: &[(Dialect, &str, FileRule)] = &[
     (Dialect::Zed, "file_scan_inclusions", FileRule::OfOtherParts),
 ];
 
-/// What each program puts before the name of a tool: texts, separated by blanks, with `{}` for the name of its server.
-/// The text `.` is nothing.
+/// What each program puts before the name of a tool: texts, separated by blanks, with `{}` for the name of
+/// its server. The text `.` is nothing.
 const SPELLINGS: &[(Dialect, &str)] = &[
     (Dialect::Amp, ". mcp__{}__"),
     (Dialect::ClaudeCode, "mcp__{}__"),
@@ -79,7 +77,6 @@ const SPELLINGS: &[(Dialect, &str)] = &[
     (Dialect::Zed, "mcp:{}:"),
 ];
 
-/// What a rule says about the servers.
 enum Effect {
     Nothing,
     NoServers,
@@ -91,12 +88,12 @@ enum Effect {
         rules: Vec<(String, bool)>,
         otherwise: bool,
     },
-    /// The rule is not understood, so that no server is used.
+    /// The rule is not understood, so no server is used.
     Unknown,
 }
 
-/// Applies the rules of a dialect to the servers of a file. Returns the path and the value of each rule that is not
-/// understood: no server may be used.
+/// Applies the rules of a dialect to the servers of a file. Returns the paths and the values of rules that
+/// are not understood: no server may be used.
 pub(crate) fn apply<'a>(
     dialect: Dialect,
     root: &'a Node,
@@ -108,7 +105,11 @@ pub(crate) fn apply<'a>(
         match rule.effect(value) {
             Effect::Nothing => {}
             Effect::Unknown => unknown.push((*path, value)),
-            Effect::NoServers => servers.iter_mut().for_each(|server| server.is_disabled = true),
+            Effect::NoServers => {
+                for server in &mut *servers {
+                    server.is_disabled = true;
+                }
+            }
             Effect::Servers { names, are_allowed } => {
                 for server in &mut *servers {
                     server.is_disabled |= names.contains(&server.name) != are_allowed;
@@ -117,9 +118,11 @@ pub(crate) fn apply<'a>(
             Effect::Tools { rules, otherwise } => {
                 for server in &mut *servers {
                     let prefixes = prefixes(dialect, &server.name);
-                    let rules =
-                        rules.iter().map(|(name, is_offered)| (of_server(name, &prefixes), *is_offered));
-                    server.tools.switch(prefixes.clone(), rules.collect(), otherwise);
+                    let mut own_rules = Vec::new();
+                    for (name, is_offered) in &rules {
+                        own_rules.push((of_server(name, &prefixes), *is_offered));
+                    }
+                    server.tools.switch(prefixes, own_rules, otherwise);
                 }
             }
         }
@@ -127,11 +130,15 @@ pub(crate) fn apply<'a>(
     unknown
 }
 
-/// Returns the members beside the servers that no rule reads, and whose names are those of restrictions, with their
-/// paths. Tables are searched that have a rule or the servers in them.
+/// Returns the members beside the servers whose names are those of restrictions, and that no rule reads.
+/// Tables with a rule or the servers in them are searched.
 pub(crate) fn unread<'a>(dialect: Dialect, root: &'a Node, container: &str) -> Vec<(String, &'a Member)> {
     let mut read: Vec<&str> = vec![container];
-    read.extend(RULES.iter().filter(|(of, ..)| *of == dialect).map(|(_, path, _)| *path));
+    for (of, path, _) in RULES {
+        if *of == dialect {
+            read.push(path);
+        }
+    }
     let mut found = Vec::new();
     if container != "." {
         search(root, "", &read, &mut found);
@@ -154,11 +161,13 @@ fn search<'a>(table: &'a Node, above: &str, read: &[&str], found: &mut Vec<(Stri
     }
 }
 
-/// Returns what a dialect puts before the names of a server's tools. Programs replace characters that a name cannot have.
+/// Programs replace characters that a name cannot have.
 fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let cleaned = server.replace(|c| !is_word(c), "_");
-    let spellings = SPELLINGS.iter().find(|(of, _)| *of == dialect).map_or(".", |(_, spellings)| spellings);
+    let cleaned = server.replace(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'), "_");
+    let spellings = match SPELLINGS.iter().find(|(of, _)| *of == dialect) {
+        Some((_, spellings)) => spellings,
+        None => ".",
+    };
     let mut prefixes = Vec::new();
     for spelling in spellings.split(' ') {
         for name in [server, &cleaned] {
@@ -171,7 +180,7 @@ fn prefixes(dialect: Dialect, server: &str) -> Vec<String> {
     prefixes
 }
 
-/// Returns the pattern of a rule: `mcp__` with the name of a server alone stands for all its tools.
+/// `mcp__` with the name of a server alone stands for all its tools.
 fn of_server(name: &str, prefixes: &[String]) -> String {
     let all = format!("{name}__");
     let is_server = name.starts_with("mcp__") && prefixes.contains(&all);
@@ -180,35 +189,38 @@ fn of_server(name: &str, prefixes: &[String]) -> String {
 
 impl FileRule {
     fn effect(self, value: &Node) -> Effect {
-        let effect = match self {
-            Self::AllowedServers | Self::DeniedServers => {
-                names(value).map(|names| Effect::Servers { names, are_allowed: self == Self::AllowedServers })
-            }
-            Self::AllowedTools | Self::DeniedTools => names(value).map(|names| {
-                let is_allowed = self == Self::AllowedTools;
-                let rules = names.iter().filter_map(|name| name.split('(').next());
-                let rules = rules.map(|name| (name.to_owned(), is_allowed)).collect();
-                Effect::Tools { rules, otherwise: !is_allowed }
-            }),
+        self.known_effect(value).unwrap_or(Effect::Unknown)
+    }
+
+    /// `None` if the value does not have its form.
+    fn known_effect(self, value: &Node) -> Option<Effect> {
+        match self {
+            Self::AllowedServers => Some(Effect::Servers { names: names(value)?, are_allowed: true }),
+            Self::DeniedServers => Some(Effect::Servers { names: names(value)?, are_allowed: false }),
+            Self::AllowedTools => listed_tools(value, true),
+            Self::DeniedTools => listed_tools(value, false),
             Self::Switches => switches(value),
             Self::Decisions => decisions(value),
             Self::Defaults => defaults(value),
-            Self::Servers => {
-                is_on(value).map(|is_on| if is_on { Effect::Nothing } else { Effect::NoServers })
-            }
-            Self::NoServers => {
-                is_on(value).map(|is_on| if is_on { Effect::NoServers } else { Effect::Nothing })
-            }
-            Self::Rejections => {
-                value.items().filter(|items| items.iter().all(is_allowing)).map(|_| Effect::Nothing)
-            }
+            Self::Servers => Some(if is_on(value)? { Effect::Nothing } else { Effect::NoServers }),
+            Self::NoServers => Some(if is_on(value)? { Effect::NoServers } else { Effect::Nothing }),
+            Self::Rejections if value.items()?.iter().all(is_allowing) => Some(Effect::Nothing),
+            Self::Rejections => None,
             Self::OfOtherParts => Some(Effect::Nothing),
-        };
-        effect.unwrap_or(Effect::Unknown)
+        }
     }
 }
 
-/// Returns the names in a list. A name may be alone in a table, as `serverName`.
+fn listed_tools(value: &Node, is_allowed: bool) -> Option<Effect> {
+    let mut rules = Vec::new();
+    for name in names(value)? {
+        let tool = name.split('(').next().unwrap_or_default();
+        rules.push((tool.to_owned(), is_allowed));
+    }
+    Some(Effect::Tools { rules, otherwise: !is_allowed })
+}
+
+/// A name may be alone in a table, as `serverName`.
 fn names(value: &Node) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for item in value.items()? {
@@ -228,7 +240,6 @@ fn is_on(value: &Node) -> Option<bool> {
     }
 }
 
-/// Reads names of tools with a flag or a decision, or one of these for all tools.
 fn switches(value: &Node) -> Option<Effect> {
     let rules = match value.members() {
         Some(tools) => tools.iter().map(|tool| (tool.key.clone(), is_offered(&tool.value))).collect(),
@@ -238,8 +249,7 @@ fn switches(value: &Node) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: true })
 }
 
-/// Returns whether a tool with this decision is offered. An approval is a matter of the program. A decision about some
-/// arguments counts for all of them.
+/// An approval is a matter of the program. A decision about some arguments counts for all of them.
 fn is_offered(decision: &Node) -> bool {
     match &decision.tree {
         Tree::Flag(is_on) => *is_on,
@@ -250,7 +260,7 @@ fn is_offered(decision: &Node) -> bool {
     }
 }
 
-/// Reads a list of decisions about tools. One that depends on more than the name of the tool can only reject it.
+/// Reads a list of decisions. One that depends on more than the name of the tool can only reject it.
 fn decisions(value: &Node) -> Option<Effect> {
     let mut rules = Vec::new();
     for decision in value.items()? {
@@ -266,17 +276,16 @@ fn decisions(value: &Node) -> Option<Effect> {
     Some(Effect::Tools { rules, otherwise: true })
 }
 
-/// Reads the decision for all tools in `default`, and those for each tool in `tools`.
 fn defaults(value: &Node) -> Option<Effect> {
     let otherwise = value.get("default").is_none_or(is_offered);
     let mut rules = Vec::new();
     for tool in value.get("tools").map_or(Some(&[][..]), Node::members)? {
         let settings = tool.value.members()?;
         let own = tool.value.get("default").map_or(otherwise, is_offered);
-        let denies = |part: &Member| part.key == "always_deny" && !part.value.is_off();
-        rules.push((tool.key.clone(), own && !settings.iter().any(denies)));
+        let is_denied = settings.iter().any(|part| part.key == "always_deny" && !part.value.is_off());
+        rules.push((tool.key.clone(), own && !is_denied));
     }
-    value.members().map(|_| Effect::Tools { rules, otherwise })
+    if value.members().is_some() { Some(Effect::Tools { rules, otherwise }) } else { None }
 }
 
 fn is_allowing(rule: &Node) -> bool {

@@ -10,7 +10,7 @@ pub(crate) enum Key {
     Args,
     Env,
     EnvFile,
-    /// The names of variables to pass on.
+    /// The variables to pass on.
     PassedVariables,
     Folder,
     Url,
@@ -28,16 +28,15 @@ pub(crate) enum Key {
     AllowedTools,
     DeniedTools,
     Tools,
-    /// A key without effect on the connection or its tools: a description, or what the program approves without
-    /// asking. Programs with this library have permissions of their own.
+    /// A key without effect on the connection or its tools: a description, or what the program approves
+    /// without asking. Programs with this library have permissions of their own.
     Harmless,
-    /// A key that is not supported, and without which the server offers no more than with it.
+    /// A key without which the server offers no more.
     Unsupported,
-    /// A key that restricts the server, and is not supported.
+    /// A key that restricts the server in an unsupported way.
     Restricting,
 }
 
-/// The spellings of each key.
 const KEYS: &[(Key, &str)] = &[
     (Key::Kind, "type transport"),
     (Key::Command, "command path"),
@@ -74,40 +73,41 @@ const KEYS: &[(Key, &str)] = &[
     (Key::Restricting, "sandboxEnabled sandbox include_tags exclude_tags"),
 ];
 
-/// Parts of names that keys with restrictions have.
+/// Parts of the names of restrictions.
 const RESTRICTIONS: &str = "allow block deny denied disab exclu filter forbid includ only permi restrict sandbox tools whitelist blacklist";
 
-/// Parts of names that keys of a whole file with restrictions have, beside the [`RESTRICTIONS`] of an entry.
+/// Further parts of the names of keys of a file.
 const FILE_RESTRICTIONS: &str = "polic reject";
 
-/// Parts of the names that keys of an editor have if they are about its tools.
+/// Parts of the names of an editor's keys about its tools.
 const PARTS: &str = "mcp tool server agent chat";
 
 impl Key {
-    /// Returns the meaning of a key, or `None` if it is not known.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let spelled = KEYS.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
-        let restricts = || contains(name, RESTRICTIONS).then_some(Self::Restricting);
-        spelled.map(|(key, _)| *key).or_else(restricts)
+        for (key, names) in KEYS {
+            if names.split(' ').any(|known| known == name) {
+                return Some(*key);
+            }
+        }
+        if contains(name, RESTRICTIONS) { Some(Self::Restricting) } else { None }
     }
 }
 
-/// Returns whether a name contains one of several parts, in any letter case.
+/// Ignores the case of letters.
 fn contains(name: &str, parts: &str) -> bool {
     let name = name.to_lowercase();
     parts.split(' ').any(|part| name.contains(part))
 }
 
-/// Returns whether the value of a key with a restriction restricts nothing. Nothing is permitted by an empty list of what
-/// is.
+/// Returns whether the value restricts nothing. An empty list of what is permitted permits nothing.
 pub(crate) fn is_off(name: &str, value: &Node) -> bool {
     let permits = contains(name, "allow includ whitelist") && !contains(name, "disallow");
     let has_none = matches!(&value.tree, Tree::Flag(false)) || value.items().is_some_and(<[Node]>::is_empty);
     value.is_off() && !(permits && has_none)
 }
 
-/// Returns whether a member beside the servers may restrict them. Keys of an editor, such as `files.exclude`, begin with
-/// the part that they are about.
+/// Returns whether a member beside the servers may restrict them. Keys of an editor, such as `files.exclude`,
+/// begin with the part that they are about.
 pub(crate) fn may_restrict(name: &str, value: &Node) -> bool {
     let is_about_tools = contains(name, PARTS);
     let is_switch = is_about_tools || matches!(name, "enabled" | "disabled");

@@ -1,8 +1,8 @@
 //! The MCP servers of configuration files, as plain data.
 //!
-//! Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini CLI, Codex, opencode, Amp, Cline, Roo Code,
-//! Copilot CLI and LangChain each write their MCP servers in a form of their own. [`ConfigFile`] reads all of them, and
-//! [`write_entry`] adds a server to a file. This crate starts and connects nothing.
+//! [`ConfigFile`] reads the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini CLI,
+//! Codex, opencode, Amp, Cline, Roo Code, Copilot CLI and LangChain. [`write_entry`] adds a server to a file.
+//! This crate starts and connects nothing.
 //!
 //! ```
 //! use toolkit_mcp_config::{ConfigFile, Dialect};
@@ -21,9 +21,9 @@
 //! What a file says about a server is read, reported or refused:
 //!
 //! - **Read**: command or URL, variables, time limits, and the lists of tools, as a [`ServerToolFilter`].
-//! - **Reported** by [`ConfigFile::issues`], with its place: unknown keys, and what is not supported, such as a login.
-//! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed, or restricts it in a way
-//!   that is not supported, such as a sandbox. A restriction is never dropped.
+//! - **Reported** by [`ConfigFile::issues`]: unknown keys, and what is not supported, such as a login.
+//! - **Refused**: a server is one of the [`ConfigFile::failures`] if its entry is malformed or has an
+//!   unsupported restriction, such as a sandbox. A restriction is never dropped.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

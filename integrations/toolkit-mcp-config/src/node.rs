@@ -4,9 +4,10 @@ use crate::config_error::ConfigError;
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
-/// A value with its place, as the byte offset in the file.
+/// A value with its byte offset in the file.
 pub(crate) struct Node {
     pub(crate) offset: usize,
     pub(crate) tree: Tree,
@@ -15,14 +16,13 @@ pub(crate) struct Node {
 pub(crate) enum Tree {
     Null,
     Flag(bool),
-    /// A number as it is written.
+    /// As it is written.
     Number(String),
     Text(String),
     List(Vec<Node>),
     Table(Vec<Member>),
 }
 
-/// One key of a table and its value.
 pub(crate) struct Member {
     pub(crate) key: String,
     pub(crate) offset: usize,
@@ -30,7 +30,6 @@ pub(crate) struct Member {
 }
 
 impl Node {
-    /// Returns the kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.tree {
             Tree::Null => "null",
@@ -56,7 +55,7 @@ impl Node {
         }
     }
 
-    /// Returns a string. Numbers and booleans count as strings.
+    /// Numbers and booleans count as strings.
     pub(crate) fn text(&self) -> Option<String> {
         match &self.tree {
             Tree::Text(text) | Tree::Number(text) => Some(text.clone()),
@@ -76,7 +75,7 @@ impl Node {
         matches!(self.tree, Tree::Null)
     }
 
-    /// Returns whether the value switches nothing on: `false`, null, or nothing at all.
+    /// Returns `true` for `false`, null, and nothing at all.
     pub(crate) fn is_off(&self) -> bool {
         match &self.tree {
             Tree::Null | Tree::Flag(false) => true,
@@ -89,81 +88,108 @@ impl Node {
 
     /// Returns the value behind a path of keys, such as `mcp/servers`; `.` is the value itself.
     pub(crate) fn at(&self, path: &str) -> Option<&Self> {
-        let mut keys = path.split('/').filter(|key| *key != ".");
-        keys.try_fold(self, |node, key| node.get(key))
+        let mut node = self;
+        for key in path.split('/') {
+            if key != "." {
+                node = node.get(key)?;
+            }
+        }
+        Some(node)
     }
 
-    /// Returns the value of a key. Null is no value.
+    /// Null is no value.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let found = self.members()?.iter().rfind(|member| member.key == key)?;
-        Some(&found.value).filter(|value| !value.is_null())
+        if found.value.is_null() { None } else { Some(&found.value) }
     }
 }
 
-/// Returns the members with a value, each with whether a later member replaces it.
-pub(crate) fn members_with_value(members: &[Member]) -> impl Iterator<Item = (bool, &Member)> {
-    let valued = members.iter().enumerate().filter(|(_, member)| !member.value.is_null());
-    valued.map(|(at, member)| (members[at + 1..].iter().any(|later| later.key == member.key), member))
+/// Returns the members with a value, each with whether a later one replaces it.
+pub(crate) fn members_with_value(members: &[Member]) -> Vec<(bool, &Member)> {
+    let mut with_value = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        if !member.value.is_null() {
+            let is_replaced = members[at + 1..].iter().any(|later| later.key == member.key);
+            with_value.push((is_replaced, member));
+        }
+    }
+    with_value
 }
 
-/// Parses a file: JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
+/// Parses JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
 ///
 /// # Errors
 /// [`ConfigError`] if the text is neither JSON nor TOML.
 pub(crate) fn parse(text: &str) -> Result<Node, ConfigError> {
     if text.trim_start().starts_with(['{', '/']) {
-        let parsed = parse_to_ast(text, &CollectOptions::default(), &options());
-        let parsed = parsed.map_err(|error| {
-            let message = format!("the file is not valid JSON: {}", error.kind());
-            ConfigError::at(text, error.range().start, "", message)
-        })?;
-        return parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"));
+        return parse_json(text);
     }
-    let document = Document::parse(text).map_err(|error| {
-        let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
-        ConfigError::at(text, error.span().unwrap_or_default().start, "", message)
-    })?;
-    Ok(Node { offset: 0, tree: toml_table(document.as_table()) })
+    match Document::parse(text) {
+        Ok(document) => Ok(Node { offset: 0, tree: toml_table(document.as_table()) }),
+        Err(error) => {
+            let message = format!("the file is neither a JSON object nor valid TOML: {}", error.message());
+            Err(ConfigError::at(text, error.span().unwrap_or_default().start, "", message))
+        }
+    }
 }
 
-/// Returns the options of the parser of JSON: its extensions are allowed, but no comma is missing.
+fn parse_json(text: &str) -> Result<Node, ConfigError> {
+    match parse_to_ast(text, &CollectOptions::default(), &options()) {
+        Ok(parsed) => {
+            parsed.value.map(json).ok_or_else(|| ConfigError::at(text, 0, "", "the file has no value"))
+        }
+        Err(error) => {
+            let message = format!("the file is not valid JSON: {}", error.kind());
+            Err(ConfigError::at(text, error.range().start, "", message))
+        }
+    }
+}
+
+/// Allows the extensions of the parser, but no missing comma.
 pub(crate) fn options() -> ParseOptions {
     ParseOptions { allow_missing_commas: false, ..ParseOptions::default() }
 }
 
 fn json(value: Value<'_>) -> Node {
     let offset = value.start();
-    let member = |property: ObjectProp<'_>| Member {
-        offset: property.start(),
-        key: match property.name {
-            ObjectPropName::String(name) => name.value.into_owned(),
-            ObjectPropName::Word(name) => name.value.to_owned(),
-        },
-        value: json(property.value),
-    };
     let tree = match value {
         Value::StringLit(text) => Tree::Text(text.value.into_owned()),
         Value::NumberLit(number) => Tree::Number(number.value.to_owned()),
         Value::BooleanLit(flag) => Tree::Flag(flag.value),
-        Value::Object(object) => Tree::Table(object.properties.into_iter().map(member).collect()),
+        Value::Object(object) => Tree::Table(object.properties.into_iter().map(json_member).collect()),
         Value::Array(array) => Tree::List(array.elements.into_iter().map(json).collect()),
         Value::NullKeyword(_) => Tree::Null,
     };
     Node { offset, tree }
 }
 
-fn toml_table(table: &dyn TableLike) -> Tree {
-    let members = table.iter().map(|(key, item)| {
-        let span = table.get_key_value(key).and_then(|(key, _)| key.span());
-        let offset = span.map_or(0, |span| span.start);
-        Member { key: key.to_owned(), offset, value: toml_item(item, offset) }
-    });
-    Tree::Table(members.collect())
+fn json_member(property: ObjectProp<'_>) -> Member {
+    Member {
+        offset: property.start(),
+        key: match property.name {
+            ObjectPropName::String(name) => name.value.into_owned(),
+            ObjectPropName::Word(name) => name.value.to_owned(),
+        },
+        value: json(property.value),
+    }
 }
 
-/// Returns the value of an item. A table without a header of its own is at the place of its key.
+fn start(span: Option<Range<usize>>, otherwise: usize) -> usize {
+    span.map_or(otherwise, |span| span.start)
+}
+
+fn toml_table(table: &dyn TableLike) -> Tree {
+    let mut members = Vec::new();
+    for (key, item) in table.iter() {
+        let offset = start(table.get_key_value(key).and_then(|(key, _)| key.span()), 0);
+        members.push(Member { key: key.to_owned(), offset, value: toml_item(item, offset) });
+    }
+    Tree::Table(members)
+}
+
+/// A table without a header of its own is at the place of its key.
 fn toml_item(item: &Item, offset_of_key: usize) -> Node {
-    let offset = item.span().map_or(offset_of_key, |span| span.start);
+    let offset = start(item.span(), offset_of_key);
     let tree = match item {
         Item::None => Tree::Null,
         Item::Value(value) => return toml_value(value, offset),
@@ -176,7 +202,7 @@ fn toml_item(item: &Item, offset_of_key: usize) -> Node {
 }
 
 fn toml_value(value: &toml_edit::Value, offset_of_key: usize) -> Node {
-    let offset = value.span().map_or(offset_of_key, |span| span.start);
+    let offset = start(value.span(), offset_of_key);
     let tree = match value {
         toml_edit::Value::String(text) => Tree::Text(text.value().clone()),
         toml_edit::Value::Integer(number) => Tree::Number(number.value().to_string()),

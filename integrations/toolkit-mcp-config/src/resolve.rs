@@ -5,27 +5,27 @@ use crate::entry::{ServerEntry, ServerTransport};
 use crate::variables::Lookup;
 use std::collections::BTreeMap;
 
-/// Returns the part of a URL up to its path: what decides where a client sends its headers. Where parsers of URLs
-/// disagree about it, this is the whole URL.
+/// Returns the part of a URL up to its path, which decides where a client sends its headers. Where parsers of
+/// URLs disagree about it, this is the whole URL.
 pub(crate) fn origin(url: &str) -> &str {
     let Some(start) = url.find("://").map(|at| at + 3) else { return url };
     let end = url[start..].find(['/', '\\', '?', '#']).map_or(url.len(), |at| start + at);
     if end == start || url.contains(|c: char| c.is_ascii_control()) { url } else { &url[..end] }
 }
 
-/// Stands for the value of a variable, which a URL cannot contain.
+/// Stands for a variable; no URL contains it.
 const VALUE: &str = "\u{f8ff}";
 
 impl ServerEntry {
-    /// Returns the transport with all variables replaced by the values that `lookup` returns.
+    /// Returns the transport with the values that `lookup` returns for variables.
     ///
-    /// `lookup` gets the names of environment variables. Other references get their own names: `input:id`,
-    /// `workspaceFolder`, `file:path`. Where `lookup` returns nothing, these have a value of their own: the default of
-    /// the input, the folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is
-    /// used if the variable is missing or empty. A variable that the entry itself sets in `env` has this value in all its
-    /// other texts.
+    /// `lookup` gets the names of environment variables, and of other references: `input:id`,
+    /// `workspaceFolder`, `file:path`. Where it returns nothing, these are the default of the input, the
+    /// folder of the project, the text of the file. A default in the file, as in `${NAME:-default}`, is used
+    /// if the variable is missing or empty. A variable that the entry itself sets in `env` has this value in
+    /// all its other texts.
     ///
-    /// The host of a URL is in the file: a variable cannot change it, because the headers may contain secrets.
+    /// A variable cannot change the host of a URL, because the headers may contain secrets.
     ///
     /// ```
     /// use toolkit_mcp_config::{ConfigFile, ServerTransport};
@@ -38,7 +38,8 @@ impl ServerEntry {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] if a variable has no value, a file with variables cannot be read, or a variable changes the host.
+    /// [`ConfigError`] if a variable has no value, a file with variables cannot be read, or a variable
+    /// changes the host.
     pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<ServerTransport, ConfigError> {
         let resolved = self.resolved(&lookup);
         resolved.map_err(|message| ConfigError::new(&self.name, self.place, message))
@@ -49,31 +50,37 @@ impl ServerEntry {
         let text = |text: &String| variables.expand(text, lookup);
         match &self.transport {
             ServerTransport::Command { program, args, env, cwd } => {
-                let passed = variables.passed.iter().filter_map(|name| Some((name.clone(), lookup(name)?)));
-                let mut set: BTreeMap<String, String> = passed.collect();
+                let mut set = BTreeMap::new();
+                for name in &variables.passed {
+                    if let Some(value) = lookup(name) {
+                        set.insert(name.clone(), value);
+                    }
+                }
                 if let Some(path) = &variables.env_file {
                     set.extend(variables.env_file(&text(path)?, lookup)?);
                 }
                 for (name, value) in env {
                     set.insert(name.clone(), text(value)?);
                 }
-                let text = |text: &String| variables.expand_with(text, &set, lookup);
-                let program = text(program)?;
+                let expanded = |text: &String| variables.expand_with(text, &set, lookup);
+                let program = expanded(program)?;
                 let is_name = !program.contains(['/', '\\']);
                 Ok(ServerTransport::Command {
                     program: if is_name { program } else { variables.path(&program, lookup) },
-                    args: args.iter().map(text).collect::<Result<_, _>>()?,
-                    cwd: cwd.as_ref().map(text).transpose()?.map(|path| variables.path(&path, lookup)),
+                    args: args.iter().map(expanded).collect::<Result<_, _>>()?,
+                    cwd: cwd.as_ref().map(expanded).transpose()?.map(|path| variables.path(&path, lookup)),
                     env: set,
                 })
             }
             ServerTransport::Http { url, headers } => {
                 // A variable that no text needs may be without a value.
-                let own =
-                    variables.own.iter().filter_map(|(name, value)| Some((name.clone(), text(value).ok()?)));
-                let own = own.collect();
-                let text = |text: &String| variables.expand_with(text, &own, lookup);
-                let sent_to = text(url)?;
+                let mut own = BTreeMap::new();
+                for (name, value) in &variables.own {
+                    if let Ok(value) = text(value) {
+                        own.insert(name.clone(), value);
+                    }
+                }
+                let sent_to = variables.expand_with(url, &own, lookup)?;
                 if origin(&variables.with_defaults(url, VALUE)?) != origin(&sent_to) {
                     return Err(
                         "a variable changes the host of the URL; write the host into the file".to_owned()
@@ -88,7 +95,7 @@ impl ServerEntry {
                     }
                 }
                 for (name, value) in headers {
-                    sent.insert(name.clone(), text(value)?);
+                    sent.insert(name.clone(), variables.expand_with(value, &own, lookup)?);
                 }
                 Ok(ServerTransport::Http { url: sent_to, headers: sent })
             }

@@ -1,6 +1,6 @@
 //! Which tools of a server a file permits.
 
-/// The tools of a server that the file permits. Without lists, every tool is permitted.
+/// The tools of a server that the file permits; without lists, all of them.
 ///
 /// Names may contain `*` for any characters, and `?` for one.
 ///
@@ -18,47 +18,52 @@ pub struct ServerToolFilter(Vec<ToolList>);
 /// One list of tools. Its last rule for a tool decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ToolList {
-    /// What the program may put before the name of a tool.
+    /// What may stand before the name of a tool.
     prefixes: Vec<String>,
     rules: Vec<(String, bool)>,
     /// Whether a tool without a rule is permitted.
     otherwise: bool,
 }
 
+impl ToolList {
+    fn permits(&self, tool: &str) -> bool {
+        let names: Vec<String> = self.prefixes.iter().map(|prefix| format!("{prefix}{tool}")).collect();
+        for (pattern, is_permitted) in self.rules.iter().rev() {
+            if names.iter().any(|name| matches(pattern, name)) {
+                return *is_permitted;
+            }
+        }
+        self.otherwise
+    }
+}
+
 impl ServerToolFilter {
-    /// Returns whether the file permits a tool, by the name that the server gives it.
+    /// Returns whether the file permits a tool, by its name at the server.
     #[must_use]
     pub fn permits(&self, tool: &str) -> bool {
-        self.0.iter().all(|list| {
-            let names: Vec<String> = list.prefixes.iter().map(|prefix| format!("{prefix}{tool}")).collect();
-            let is_for = |pattern: &str| names.iter().any(|name| matches(pattern, name));
-            let rule = list.rules.iter().rfind(|(pattern, _)| is_for(pattern));
-            rule.map_or(list.otherwise, |(_, is_permitted)| *is_permitted)
-        })
+        self.0.iter().all(|list| list.permits(tool))
     }
 
-    /// Returns whether the file has no list of tools.
+    /// Returns whether there is no list.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a list of the only tools that are permitted, or of tools that are not.
     pub(crate) fn list(&mut self, names: &[String], is_permitted: bool) {
         let rules = names.iter().map(|name| (name.clone(), is_permitted));
         self.switch(vec![String::new()], rules.collect(), !is_permitted);
     }
 
-    /// Adds rules about the names of tools with one of the texts in `prefixes` before them.
+    /// Adds rules about names with one of the texts in `prefixes` before them.
     pub(crate) fn switch(&mut self, prefixes: Vec<String>, rules: Vec<(String, bool)>, otherwise: bool) {
         self.0.push(ToolList { prefixes, rules, otherwise });
     }
 }
 
-/// Returns whether a text matches a pattern with `*` for any characters and `?` for one.
 fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // What follows the last `*` of the pattern, and the text that it was last tried on.
+    // What follows the last `*`, and the text that it was last tried on.
     let mut retry = None;
     loop {
         let tried = text.clone();

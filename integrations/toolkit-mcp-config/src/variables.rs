@@ -7,59 +7,69 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What an entry needs beside its texts to replace variables.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Variables {
     pub(crate) syntax: Syntax,
-    /// The folder of the project that the file belongs to.
+    /// The folder of the file's project.
     pub(crate) project: Option<PathBuf>,
-    /// The defaults of the values that the program asks its user for.
+    /// The defaults of what the program asks its user for.
     pub(crate) inputs: Arc<BTreeMap<String, String>>,
-    /// The variables that the entry of a server behind a URL sets for its own texts.
+    /// The variables that an entry sets for its own texts.
     pub(crate) own: BTreeMap<String, String>,
     pub(crate) env_file: Option<String>,
-    /// The names of variables to pass on, if they are set.
+    /// The variables to pass on, if they are set.
     pub(crate) passed: Vec<String>,
     /// The headers whose values are in variables, with a text before the value.
     pub(crate) headers: Vec<(String, &'static str, String)>,
 }
 
-// The values may be secrets.
 impl fmt::Debug for Variables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Variables").field("syntax", &self.syntax).finish_non_exhaustive()
     }
 }
 
-/// One reference to a variable: its place in the text, and what is between the marks.
+/// A reference, with its place and what its marks enclose.
 struct Reference<'a> {
     start: usize,
     end: usize,
     inside: &'a str,
 }
 
-/// Returns the first reference of a text. An unclosed reference is text.
+/// Returns the first reference. An unclosed one is text.
 fn reference(text: &str, syntax: Syntax) -> Option<Reference<'_>> {
-    let closed = |start: usize, skip: usize| {
-        let inside = text[start + skip..].split_once('}')?.0;
-        Some(Reference { start, end: start + skip + inside.len() + 1, inside })
-    };
-    text.match_indices(['$', '{']).find_map(|(start, _)| {
+    for (start, _) in text.match_indices(['$', '{']) {
         let rest = &text[start..];
-        match syntax {
-            Syntax::Braces | Syntax::Dollars if rest.starts_with("${") => closed(start, 2),
-            Syntax::Curly if rest.starts_with("{env:") || rest.starts_with("{file:") => closed(start, 1),
-            Syntax::Dollars if rest.starts_with('$') => {
-                let name = rest[1..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
-                let is_name = name.starts_with(|c: char| !c.is_ascii_digit());
-                is_name.then_some(Reference { start, end: start + 1 + name.len(), inside: name })
+        let found = match syntax {
+            Syntax::Braces | Syntax::Dollars if rest.starts_with("${") => in_braces(text, start, 2),
+            Syntax::Curly if rest.starts_with("{env:") || rest.starts_with("{file:") => {
+                in_braces(text, start, 1)
             }
+            Syntax::Dollars if rest.starts_with('$') => after_dollar(text, start),
             _ => None,
+        };
+        if found.is_some() {
+            return found;
         }
-    })
+    }
+    None
 }
 
-/// Returns a text with each reference replaced by the value that `value` returns for a name and a default.
+/// Returns the reference at `start`, whose opening mark has `skip` bytes.
+fn in_braces(text: &str, start: usize, skip: usize) -> Option<Reference<'_>> {
+    let inside = text[start + skip..].split_once('}')?.0;
+    Some(Reference { start, end: start + skip + inside.len() + 1, inside })
+}
+
+/// Returns the reference at `start`, such as `$HOME`.
+fn after_dollar(text: &str, start: usize) -> Option<Reference<'_>> {
+    let name = text[start + 1..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+    if !name.starts_with(|c: char| !c.is_ascii_digit()) {
+        return None;
+    }
+    Some(Reference { start, end: start + 1 + name.len(), inside: name })
+}
+
 fn expand(
     text: &str,
     syntax: Syntax,
@@ -69,25 +79,25 @@ fn expand(
     let mut rest = text;
     while let Some(Reference { start, end, inside }) = reference(rest, syntax) {
         let name = inside.strip_prefix("env:").unwrap_or(inside);
-        let parts = name.split_once(":-");
         expanded.push_str(&rest[..start]);
-        expanded += &value(parts.map_or(name, |parts| parts.0), parts.map(|parts| parts.1))?;
+        expanded += &match name.split_once(":-") {
+            Some((name, default)) => value(name, Some(default))?,
+            None => value(name, None)?,
+        };
         rest = &rest[end..];
     }
     expanded.push_str(rest);
     Ok(expanded)
 }
 
-/// Returns the values of variables by their names.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 impl Variables {
-    /// Returns a text with all references replaced.
     pub(crate) fn expand(&self, text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
         expand(text, self.syntax, |name, default| self.value(name, default, lookup))
     }
 
-    /// Returns a text with all references replaced. Those to variables in `set` have their value there.
+    /// Variables in `set` have their value there.
     pub(crate) fn expand_with(
         &self,
         text: &str,
@@ -100,21 +110,25 @@ impl Variables {
         })
     }
 
-    /// Returns a text with each reference replaced by its default, or by a mark.
     pub(crate) fn with_defaults(&self, text: &str, mark: &str) -> Result<String, String> {
         expand(text, self.syntax, |_, default| Ok(default.unwrap_or(mark).to_owned()))
     }
 
-    /// Returns the value of a reference.
     fn value(&self, name: &str, default: Option<&str>, lookup: &Lookup<'_>) -> Result<String, String> {
-        let set = lookup(name).filter(|value| default.is_none() || !value.is_empty());
-        let set = set.or_else(|| self.own_value(name, lookup)).or(default.map(str::to_owned));
-        set.ok_or_else(|| self.missing(name))
+        if let Some(value) = lookup(name)
+            && (default.is_none() || !value.is_empty())
+        {
+            return Ok(value);
+        }
+        match (self.own_value(name, lookup), default) {
+            (Some(value), _) => Ok(value),
+            (None, Some(default)) => Ok(default.to_owned()),
+            (None, None) => Err(self.missing(name)),
+        }
     }
 
-    /// Returns the value of a reference that is no environment variable.
     fn own_value(&self, name: &str, lookup: &Lookup<'_>) -> Option<String> {
-        let project = || self.project.as_ref();
+        let project = self.project.as_ref();
         let text = |path: &Path| Some(path.to_string_lossy().into_owned());
         if let Some(id) = name.strip_prefix("input:") {
             return self.inputs.get(id).cloned();
@@ -125,8 +139,8 @@ impl Variables {
         }
         match name {
             "userHome" => home(lookup),
-            "workspaceFolder" | "CLAUDE_PROJECT_DIR" => text(project()?),
-            "workspaceFolderBasename" => text(Path::new(project()?.file_name()?)),
+            "workspaceFolder" | "CLAUDE_PROJECT_DIR" => text(project?),
+            "workspaceFolderBasename" => text(Path::new(project?.file_name()?)),
             "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR_STR.to_owned()),
             _ => None,
         }
@@ -145,7 +159,7 @@ impl Variables {
         }
     }
 
-    /// Returns a path as the program reads it: relative to the project, and `~` as the home folder.
+    /// Resolves a path relative to the project; `~` is the home.
     pub(crate) fn path(&self, path: &str, lookup: &Lookup<'_>) -> String {
         let home = home(lookup);
         if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
@@ -153,24 +167,38 @@ impl Variables {
         }
         // The file of a user is in the home folder, and belongs to no project.
         let project = self.project.as_ref().filter(|project| home.as_ref().map(Path::new) != Some(project));
-        let joined = |project: &PathBuf| project.join(path).components().collect::<PathBuf>();
-        project.map_or(path.to_owned(), |project| joined(project).to_string_lossy().into_owned())
+        let Some(project) = project else { return path.to_owned() };
+        let joined: PathBuf = project.join(path).components().collect();
+        joined.to_string_lossy().into_owned()
     }
 
     /// Reads a file with one `NAME=value` per line.
     pub(crate) fn env_file(&self, path: &str, lookup: &Lookup<'_>) -> Result<Vec<(String, String)>, String> {
         let text = fs::read_to_string(self.path(path, lookup))
             .map_err(|error| format!("the `envFile` cannot be read: {error}"))?;
-        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        let variables = lines.filter_map(|line| {
-            let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
-            let value = value.trim();
-            let quoted =
-                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-            Some((name.trim().to_owned(), quoted.unwrap_or(value).to_owned()))
-        });
-        Ok(variables.collect())
+        let mut variables = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('#') {
+                continue;
+            }
+            let assignment = line.strip_prefix("export ").unwrap_or(line);
+            if let Some((name, value)) = assignment.split_once('=') {
+                variables.push((name.trim().to_owned(), unquoted(value.trim()).to_owned()));
+            }
+        }
+        Ok(variables)
     }
+}
+
+fn unquoted(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(rest) = value.strip_prefix(quote)
+            && let Some(inside) = rest.strip_suffix(quote)
+        {
+            return inside;
+        }
+    }
+    value
 }
 
 fn home(lookup: &Lookup<'_>) -> Option<String> {

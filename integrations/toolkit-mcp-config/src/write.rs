@@ -9,12 +9,14 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Returns the text of a file with the entry of a server added. The rest of the file stays as it is, with its comments.
+/// Returns the text of a file with the entry of a server added.
 ///
-/// The entry is written as its program reads it. The texts of the entry are written as they are, so variables are those
-/// of the dialect. If the file already has an entry of this name, its command or URL is replaced, and its other keys
-/// stay. Its variables and its folder also stay if the command is the same, and so do its headers if the host is. To
-/// write the same entry again changes nothing. An empty text is a new file.
+/// The rest of the file stays as it is, with its comments.
+///
+/// The texts of the entry are written as they are, so variables are those of the dialect. If the file already
+/// has an entry of this name, its command or URL is replaced, and its other keys stay. Its variables and its
+/// folder also stay if the command is the same, and so do its headers if the host is. Writing the same entry
+/// again changes nothing. An empty text is a new file.
 ///
 /// ```
 /// use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, write_entry};
@@ -33,9 +35,14 @@ pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<
     let is_toml = dialect == Dialect::Codex;
     let text = if text.trim().is_empty() && !is_toml { "{}\n" } else { text };
     let root = parse(text);
-    let first = rules.containers.split(' ').next().unwrap_or_default();
-    let path = root.as_ref().ok().and_then(|root| rules.servers(root)).map_or(first, |(path, _)| path);
-    let old = root.as_ref().ok().and_then(|root| root.at(path)?.get(&entry.name));
+    let mut path = rules.containers.split(' ').next().unwrap_or_default();
+    let mut old = None;
+    if let Ok(root) = &root
+        && let Some((read, servers)) = rules.servers(root)
+    {
+        path = read;
+        old = servers.get(&entry.name);
+    }
     let written = WrittenEntry::new(dialect, entry, old);
     let file = if is_toml {
         toml(text, path, entry, &written, old)?
@@ -58,16 +65,20 @@ fn json(
 ) -> Result<String, ConfigError> {
     let root = CstRootNode::parse(text, &options())
         .map_err(|error| refused(entry, format!("the file is not valid JSON: {}", error.kind())))?;
-    let mut keys = path.split('/').filter(|key| *key != ".");
-    let found = root
-        .object_value_or_create()
-        .and_then(|object| keys.try_fold(object, |object, key| object.object_value_or_create(key)));
-    let servers = found.ok_or_else(|| refused(entry, format!("`{path}` is not an object in the file")))?;
-    let object = servers
-        .object_value_or_create(&entry.name)
-        .ok_or_else(|| refused(entry, "the entry in the file is not an object"))?;
+    let mut container = root.object_value_or_create();
+    for key in path.split('/').filter(|key| *key != ".") {
+        container = container.and_then(|object| object.object_value_or_create(key));
+    }
+    let Some(servers) = container else {
+        return Err(refused(entry, format!("`{path}` is not an object in the file")));
+    };
+    let Some(object) = servers.object_value_or_create(&entry.name) else {
+        return Err(refused(entry, "the entry in the file is not an object"));
+    };
     for property in object.properties() {
-        if property.decoded_name().is_some_and(|name| written.removed.contains(&name)) {
+        if let Some(name) = property.decoded_name()
+            && written.removed.contains(&name)
+        {
             property.remove();
         }
     }
@@ -87,7 +98,11 @@ fn json(
     Ok(root.to_string())
 }
 
-/// Gives an object the members of a table. Equal members stay as they are.
+fn text_in(table: Option<&Node>, name: &str) -> Option<String> {
+    table?.get(name)?.text()
+}
+
+/// Equal members stay as they are.
 fn set_json_table(property: &CstObjectProp, table: &BTreeMap<String, String>, of_before: Option<&Node>) {
     let object: CstObject = property.object_value_or_set();
     for member in object.properties() {
@@ -97,7 +112,7 @@ fn set_json_table(property: &CstObjectProp, table: &BTreeMap<String, String>, of
     }
     for (name, text) in table {
         let value = || CstInputValue::String(text.clone());
-        let is_same = of_before.and_then(|table| table.get(name)?.text()).as_ref() == Some(text);
+        let is_same = text_in(of_before, name).as_ref() == Some(text);
         match object.get(name) {
             Some(_) if is_same => {}
             Some(member) => member.set_value(value()),
@@ -113,24 +128,25 @@ fn toml(
     written: &WrittenEntry,
     old: Option<&Node>,
 ) -> Result<String, ConfigError> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        refused(entry, format!("the file is not valid TOML: {}", error.message()))
-    })?;
-    // A table without a header: only its servers have one.
-    let mut servers = Table::new();
-    servers.set_implicit(true);
-    let servers = document.as_table_mut().entry(path).or_insert(Item::Table(servers));
-    let has_inline_tables = servers.is_inline_table();
-    let servers = servers
-        .as_table_like_mut()
-        .ok_or_else(|| refused(entry, format!("`{path}` is not a table in the file")))?;
+    let mut document = match text.parse::<DocumentMut>() {
+        Ok(document) => document,
+        Err(error) => {
+            return Err(refused(entry, format!("the file is not valid TOML: {}", error.message())));
+        }
+    };
+    // Only the servers in it have a header.
+    let mut implicit = Table::new();
+    implicit.set_implicit(true);
+    let container = document.as_table_mut().entry(path).or_insert(Item::Table(implicit));
+    let has_inline_tables = container.is_inline_table();
+    let Some(servers) = container.as_table_like_mut() else {
+        return Err(refused(entry, format!("`{path}` is not a table in the file")));
+    };
     let new =
         if has_inline_tables { toml_edit::value(InlineTable::new()) } else { Item::Table(Table::new()) };
-    let table = servers
-        .entry(&entry.name)
-        .or_insert(new)
-        .as_table_like_mut()
-        .ok_or_else(|| refused(entry, "the entry in the file is not a table"))?;
+    let Some(table) = servers.entry(&entry.name).or_insert(new).as_table_like_mut() else {
+        return Err(refused(entry, "the entry in the file is not a table"));
+    };
     for key in &written.removed {
         table.remove(key);
     }
@@ -147,24 +163,25 @@ fn toml(
     Ok(document.to_string())
 }
 
-/// Gives a table of TOML the members of a table. Equal members stay as they are.
+/// Equal members stay as they are.
 fn set_toml_table(table: &mut dyn TableLike, members: &BTreeMap<String, String>, of_before: Option<&Node>) {
-    let surplus: Vec<String> = table
-        .iter()
-        .filter(|(name, _)| !members.contains_key(*name))
-        .map(|(name, _)| name.to_owned())
-        .collect();
+    let mut surplus = Vec::new();
+    for (name, _) in table.iter() {
+        if !members.contains_key(name) {
+            surplus.push(name.to_owned());
+        }
+    }
     for name in surplus {
         table.remove(&name);
     }
     for (name, text) in members {
-        if of_before.and_then(|table| table.get(name)?.text()).as_ref() != Some(text) {
+        if text_in(of_before, name).as_ref() != Some(text) {
             set_toml(table, name, text.as_str().into());
         }
     }
 }
 
-/// Sets a value of a table. The comments and blanks around a value of before stay.
+/// The comments and blanks around the old value stay.
 fn set_toml(table: &mut dyn TableLike, key: &str, mut value: toml_edit::Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(of_before) => {

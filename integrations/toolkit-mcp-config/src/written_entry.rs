@@ -8,7 +8,6 @@ use crate::resolve::origin;
 use jsonc_parser::cst::CstInputValue;
 use std::collections::BTreeMap;
 
-/// A value that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Written {
     Text(String),
@@ -16,7 +15,6 @@ pub(crate) enum Written {
     Table(BTreeMap<String, String>),
 }
 
-/// The changes of an entry.
 pub(crate) struct WrittenEntry {
     /// The keys with their values. Those that the entry has already are not written again.
     pub(crate) members: Vec<(&'static str, Written)>,
@@ -24,7 +22,7 @@ pub(crate) struct WrittenEntry {
     pub(crate) removed: Vec<String>,
 }
 
-/// What an entry of before says about its server, with variables as they are written.
+/// What the old entry says about its server, with variables as written.
 #[derive(Default)]
 struct OldEntry {
     program: Option<String>,
@@ -35,13 +33,12 @@ struct OldEntry {
 }
 
 impl Written {
-    /// Returns whether a value of a file is this one.
     pub(crate) fn is(&self, node: &Node) -> bool {
         match self {
             Self::Text(text) => node.text().as_ref() == Some(text),
             Self::List(items) => {
-                let texts = node.items().map(|items| items.iter().map(Node::text));
-                texts.is_some_and(|texts| texts.eq(items.iter().cloned().map(Some)))
+                let Some(own) = node.items() else { return false };
+                own.iter().map(Node::text).eq(items.iter().cloned().map(Some))
             }
             Self::Table(table) => {
                 let own = node.members().unwrap_or_default();
@@ -72,7 +69,7 @@ impl Written {
 }
 
 impl WrittenEntry {
-    /// Returns how `entry` is written in a dialect over `old`, the value of an entry of its name.
+    /// Returns how `entry` is written over `old`, the value of an entry of its name.
     pub(crate) fn new(dialect: Dialect, entry: &ServerEntry, old: Option<&Node>) -> Self {
         let mut known = OldEntry::default();
         if let Some(old) = old {
@@ -159,13 +156,16 @@ impl OldEntry {
     }
 }
 
-/// Returns the members of a table that are texts.
-fn texts(table: &Node) -> impl Iterator<Item = (String, String)> {
-    let members = table.members().unwrap_or_default().iter();
-    members.filter_map(|member| Some((member.key.clone(), member.value.text()?)))
+fn texts(table: &Node) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for member in table.members().unwrap_or_default() {
+        if let Some(text) = member.value.text() {
+            texts.push((member.key.clone(), text));
+        }
+    }
+    texts
 }
 
-/// Returns the keys and values of a transport in a dialect.
 fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, Written)> {
     let text = |text: &str| Written::Text(text.to_owned());
     // The key of the type, the type of a command, and the type of a URL.
@@ -180,7 +180,9 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
     let mut members = Vec::new();
     match transport {
         ServerTransport::Command { program, args, env, cwd } => {
-            members.extend(kinds.map(|[key, command, _]| (key, text(command))));
+            if let Some([key, command, _]) = kinds {
+                members.push((key, text(command)));
+            }
             let env = Written::Table(env.clone());
             if dialect == Dialect::OpenCode {
                 let command = [std::slice::from_ref(program), args].concat();
@@ -189,10 +191,14 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
                 let args = Written::List(args.clone());
                 members.extend([("command", text(program)), ("args", args), ("env", env)]);
             }
-            members.extend(cwd.as_deref().map(|cwd| ("cwd", text(cwd))));
+            if let Some(folder) = cwd {
+                members.push(("cwd", text(folder)));
+            }
         }
         ServerTransport::Http { url, headers } => {
-            members.extend(kinds.map(|[key, _, kind]| (key, text(kind))));
+            if let Some([key, _, kind]) = kinds {
+                members.push((key, text(kind)));
+            }
             let (url_key, headers_key) = match dialect {
                 Dialect::GeminiCli => ("httpUrl", "headers"),
                 Dialect::Windsurf => ("serverUrl", "headers"),

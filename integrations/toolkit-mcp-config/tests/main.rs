@@ -1,4 +1,4 @@
-//! Files of all dialects, as their programs document them, and every spelling of what an entry can say.
+//! Files of all dialects, as documented, and every spelling in an entry.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod programs;
@@ -25,12 +25,11 @@ const DIALECTS: [Dialect; 14] = [
     Dialect::LangChain,
 ];
 
-/// Reads a file of a dialect with one entry, `a`.
 fn file_with(dialect: Dialect, entry: &str) -> ConfigFile {
     let text = match dialect {
         Dialect::VsCode => format!(r#"{{"servers": {{"a": {entry}}}}}"#),
         Dialect::Zed => format!(r#"{{"context_servers": {{"a": {entry}}}}}"#),
-        // Inline tables differ from objects in the sign after a key.
+        // Inline tables have another sign after keys.
         Dialect::Codex => format!("[mcp_servers]\na = {}", entry.replace("\": ", "\" = ")),
         Dialect::OpenCode => format!(r#"{{"mcp": {{"a": {entry}}}}}"#),
         Dialect::Amp => format!(r#"{{"amp.mcpServers": {{"a": {entry}}}}}"#),
@@ -40,7 +39,6 @@ fn file_with(dialect: Dialect, entry: &str) -> ConfigFile {
     ConfigFile::read_as(&text, dialect).unwrap_or_else(|fault| panic!("{dialect:?} {text}: {fault}"))
 }
 
-/// Returns the texts of faults.
 fn texts(faults: &[ConfigError]) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
 }
@@ -54,7 +52,7 @@ fn variable(name: &str) -> Option<String> {
         "EVIL" => "evil.example/",
         "EMPTY" => "",
         "A" => "1",
-        // Variables inside of the value of a variable are not replaced.
+        // Variables inside a variable's value are not replaced.
         "NESTED" => "${A}$A{env:A}",
         _ => return None,
     };

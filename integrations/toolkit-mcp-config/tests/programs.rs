@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use toolkit_mcp_config::{ConfigFile, Dialect, ServerTransport};
 
-/// Describes a file: its servers with their variables replaced, and its faults.
+/// Describes a file's servers with variables replaced, and faults.
 fn description(path: &str) -> String {
     let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"));
     let file = ConfigFile::open(data.join(path)).unwrap();
@@ -41,7 +41,6 @@ fn description(path: &str) -> String {
     text.replace(&data.to_string_lossy().into_owned(), "DATA")
 }
 
-/// Each file and its description.
 const FILES: &[(&str, &str)] = &[
     (
         "claude_desktop_config.json",

@@ -1,16 +1,16 @@
-//! What a file says about all its servers: read, refused or reported, and never dropped.
+//! What a file says about all its servers is read, refused or reported, and never dropped.
 
 use crate::{DIALECTS, texts};
 use toolkit_mcp_config::{ConfigFile, Dialect};
 
-/// A file of a dialect with the servers `srv` and `other`, and more members beside them.
+/// A file with the servers `srv` and `other`, and members beside them.
 fn file_beside(dialect: Dialect, container: &str, beside: &str) -> ConfigFile {
     let servers = r#"{"srv": {"command": "x"}, "other": {"command": "y"}}"#;
     let text = format!(r#"{{{beside}, "{container}": {servers}}}"#);
     ConfigFile::read_as(&text, dialect).unwrap_or_else(|fault| panic!("{dialect:?} {text}: {fault}"))
 }
 
-/// Describes what is offered: the tools of each server that is used.
+/// Describes the tools offered by each used server.
 fn offered(file: &ConfigFile) -> String {
     let mut offered = Vec::new();
     for server in file.servers().iter().filter(|server| !server.is_disabled) {
@@ -26,10 +26,10 @@ const NOT_DELETE: &str = "srv.list other.list other.delete";
 const NOT_SRV: &str = "other.list other.delete";
 const OF_SRV: &str = "srv.list srv.delete";
 
-/// Texts of a file, each with the tools that are then offered.
+/// Texts of a file, each with the tools then offered.
 type Cases = &'static [(&'static str, &'static str)];
 
-/// What stands beside the servers of each program, and what is then offered.
+/// The members beside the servers of each program, and the effect.
 const RULES: &[(Dialect, &str, Cases)] = &[
     (
         Dialect::OpenCode,
@@ -176,7 +176,6 @@ fn a_key_beside_the_servers_with_the_name_of_a_restriction_is_an_issue_in_every_
             Dialect::Codex => "mcp_servers",
             Dialect::OpenCode => "mcp",
             Dialect::Amp => "amp.mcpServers",
-            // Its files have nothing beside the servers.
             Dialect::LangChain => continue,
             _ => "mcpServers",
         };
@@ -222,10 +221,10 @@ fn a_key_beside_the_servers_with_the_name_of_a_restriction_is_an_issue_in_every_
             assert_eq!(file_beside(dialect, container, harmless).issues(), [], "{dialect:?} {harmless}");
         }
     }
-    // Settings of other parts of a program have names like restrictions.
+    // Other parts of a program have settings named like restrictions.
     let text = "sandbox_mode = \"read-only\"\napproval_policy = \"never\"\n[tools]\nweb_search = true\n[mcp_servers.a]\ncommand = \"x\"";
     assert_eq!(ConfigFile::read_as(text, Dialect::Codex).unwrap().issues(), []);
-    // Tables are searched that have the servers or a rule in them.
+    // Tables with servers or a rule are searched.
     for (dialect, text, expected) in [
         (
             Dialect::VsCode,

@@ -46,7 +46,7 @@ fn every_restriction_that_is_not_understood_is_a_failure_in_every_dialect() {
             let file = file_with(dialect, &format!(r#"{{"command": "x", {restriction}}}"#));
             assert_eq!((file.servers().len(), file.failures().len()), (0, 1), "{dialect:?} {restriction}");
         }
-        // A restriction that is switched off restricts nothing.
+        // A disabled restriction restricts nothing.
         assert_eq!(file_with(dialect, r#"{"command": "x", "sandboxEnabled": false}"#).servers().len(), 1);
     }
 }
@@ -84,7 +84,7 @@ fn a_timeout_has_the_unit_of_its_dialect() {
 #[test]
 fn a_variable_is_replaced_in_the_syntax_of_its_dialect() {
     for dialect in DIALECTS {
-        // The text with braces, with dollars as well, and in the syntax of opencode; `=` where it stays as it is.
+        // The text with braces, with dollars too, and in opencode's syntax; `=` where unchanged.
         for (text, braces, dollars, curly) in [
             ("plain $ $5 {x} ${", "=", "=", "="),
             ("${A}-${env:A}", "1-1", "1-1", "${A}-$1"),
@@ -296,7 +296,7 @@ fn a_variable_that_an_entry_sets_itself_has_this_value_in_its_other_texts() {
             _ => braces.replace("NONE", name),
         };
         let [none, a] = [text("NONE"), text("A")];
-        // The value may itself have a variable, and counts more than one of the environment.
+        // The value may have a variable, and precedes the environment.
         let value = if expected.0 == braces { "x".to_owned() } else { format!("Bearer {a}") };
         let entry =
             format!(r#"{{"command": "x", "args": ["{none}", "{none}{a}"], "env": {{"NONE": "{value}"}}}}"#);

@@ -44,7 +44,7 @@ fn the_rest_of_a_file_stays() {
     }
 }
 
-/// Files with an entry `a` of before for a command `x`, and one `b` for a URL, with all that they can keep.
+/// Files with an old entry `a` for a command `x`, and `b` for a URL, with all they can keep.
 const KEPT: &[(Dialect, &str)] = &[
     (
         Dialect::McpServers,

@@ -1,8 +1,7 @@
 //! Tools of MCP servers as a tool provider.
 //!
-//! An [`McpClient`] connects to one server and is a [`ToolProvider`](toolkit_core::ToolProvider): its tools are registered in a registry
-//! like other tools. A lost connection is restored, and a [live registry](McpClient::follow) can follow
-//! changes of the server's tools.
+//! An [`McpClient`] connects to one server and is a [`ToolProvider`](toolkit_core::ToolProvider). A lost
+//! connection is restored, and a [live registry](McpClient::follow) can follow changes of the server's tools.
 //!
 //! ```no_run
 //! use toolkit_core::ToolRegistry;

@@ -1,6 +1,6 @@
 //! The servers of configuration files of other programs, connected.
 //!
-//! The files are read by the crate `toolkit-mcp-config`, whose types are here as well.
+//! The crate `toolkit-mcp-config` reads the files; its types are here as well.
 //!
 //! ```
 //! use toolkit_ai::mcp::config::ConfigFile;

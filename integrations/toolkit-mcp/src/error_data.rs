@@ -8,17 +8,17 @@ pub(crate) fn read_error(error: &str) -> serde_json::Result<ErrorData> {
     from_str(error).or_else(|_| from_str(error).map(readable_error))
 }
 
-/// Returns what can be read of an error: the text, or the member in which the other side writes it.
+/// Returns the text of an error, or the member in which the other side writes it.
 pub(crate) fn readable_error(error: Value) -> ErrorData {
     let members = ["message", "error", "detail"].into_iter().filter_map(|member| error.get(member));
     let text = std::iter::once(&error).chain(members).find_map(Value::as_str);
-    let code = error.get("code");
-    let message = match (text, code) {
+    let written_code = error.get("code");
+    let message = match (text, written_code) {
         (Some(text), _) => text.to_owned(),
         (None, Some(code)) => format!("error {code}, without a message"),
         (None, None) => "an error without a message".to_owned(),
     };
-    let number = code.and_then(Value::as_f64).filter(|code| code.fract() == 0.0);
+    let number = written_code.and_then(Value::as_f64).filter(|code| code.fract() == 0.0);
     // A cast of a float saturates.
     let code = number.map_or(ErrorCode::INTERNAL_ERROR, |code| ErrorCode(code as i32));
     ErrorData::new(code, message, None)

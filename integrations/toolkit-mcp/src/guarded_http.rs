@@ -10,17 +10,16 @@ use std::time::Duration;
 use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_http::client::{HttpClient, HttpLimits, parse_url, redacted_headers};
 
-/// The maximum size of a response of an authorization server, in bytes.
+/// The maximum size of a response, in bytes.
 const RESPONSE_BYTES: usize = 1024 * 1024;
 
-/// The maximum time for a response of an authorization server.
+/// The maximum time for a response.
 const RESPONSE_TIME: Duration = Duration::from_secs(30);
 
-/// The access to authorization servers, which are not trusted.
 #[derive(Clone)]
 pub(crate) struct GuardedHttp {
     client: HttpClient,
-    /// Whether servers on this machine may be reached without encryption.
+    /// Servers on this machine may be reached without encryption.
     permits_loopback: bool,
 }
 
@@ -33,12 +32,10 @@ impl GuardedHttp {
     }
 
     pub(crate) fn permits(&self, url: &str) -> bool {
-        parse_url(url).is_ok_and(|url| {
-            url.scheme_str() == Some("https") || (self.permits_loopback && is_loopback(&url))
-        })
+        let Ok(url) = parse_url(url) else { return false };
+        url.scheme_str() == Some("https") || (self.permits_loopback && is_loopback(&url))
     }
 
-    /// Sends a request.
     pub(crate) async fn send(
         &self,
         request: Request<Vec<u8>>,
@@ -53,7 +50,7 @@ impl GuardedHttp {
         redactor.extend(&answer.secrets);
         let mut body = answer.body.all().await?;
         if !answer.status.is_success() || is_error(&body) {
-            // Texts of errors are shown, and may repeat the request. Tokens come with a success.
+            // Errors are shown, and may repeat the request. Tokens come with a success.
             body = Unread::new(body).text(&redactor).to_string().into_bytes();
         }
         let mut response = Response::new(body);
@@ -63,17 +60,16 @@ impl GuardedHttp {
     }
 }
 
-/// Returns whether the body of a successful answer is an error nevertheless.
+/// Returns whether a successful answer is an error nevertheless.
 fn is_error(body: &[u8]) -> bool {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     answer.get("error").is_some() && answer.get("access_token").is_none()
 }
 
-/// The fields of requests for tokens that are secrets.
+/// The secret fields of requests for tokens.
 const SECRET_FIELDS: [&str; 7] =
     ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "password", "refresh_token"];
 
-/// Returns the secrets in a form.
 fn form_secrets(body: &[u8]) -> Redactor {
     let mut redactor = Redactor::new();
     for field in String::from_utf8_lossy(body).split('&') {
@@ -86,7 +82,6 @@ fn form_secrets(body: &[u8]) -> Redactor {
     redactor
 }
 
-/// Returns whether a URL names this machine.
 fn is_loopback(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -30,7 +30,7 @@
 //!
 //! # Features
 //!
-//! `aws-lc-rs` is the only feature that is on by default.
+//! Only `aws-lc-rs` is on by default.
 //!
 //! | feature | adds |
 //! | --- | --- |

@@ -22,37 +22,32 @@ use toolkit_core::CancellationToken;
 /// The time for messages in writing after the end of the connection.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// The capacity for a line that is kept between two lines, in bytes.
+/// The capacity that is kept between two lines, in bytes.
 const KEPT_CAPACITY: usize = 1 << 16;
 
-/// The maximum number of messages in a batch.
 pub(crate) const MAX_BATCH: usize = 100;
 
-/// The code of the error for each pending request if a message is too long. The protocol does not use this code.
+/// The code of the error for each pending request after an overlong message. The protocol does not
+/// use it.
 pub(crate) const TOO_LARGE: ErrorCode = ErrorCode(-39_001);
 
-/// The role of this program in a connection over lines: reads the messages of the other side.
+/// The role of this program in a connection over lines.
 pub(crate) trait LineRole: ServiceRole {
-    /// The receiver of reports about the connection.
     type Reports: Send + 'static;
 
-    /// Returns the unsent messages at which the transport stops reading.
     fn unsent(reports: &Self::Reports) -> Unsent;
 
-    /// Reads a request.
     fn request(method: &str, params: Option<&str>, line: &[u8]) -> serde_json::Result<Self::PeerReq>;
 
-    /// Reads a notification.
     fn notification(method: &str, line: &[u8]) -> serde_json::Result<Self::PeerNot>;
 
-    /// Reads the result of a request.
     fn result(result: &str) -> serde_json::Result<Self::PeerResp>;
 
     /// Returns the id of the request that a notification cancels.
     fn cancelled(notification: &Self::Not) -> Option<&RequestId>;
 
-    /// Returns the error for a faulty line, with the id of its request. A server sends the error, and a client receives
-    /// the error in place of the line.
+    /// Returns the error for a faulty line, with the id of its request. A server sends it; a client
+    /// receives it in place of the line.
     fn fault(
         reports: &Self::Reports,
         line: &[u8],
@@ -63,8 +58,8 @@ pub(crate) trait LineRole: ServiceRole {
     fn lost(_: &Self::Reports, _: &io::Error) {}
 }
 
-/// Reads the messages with a known method as the type of this method. The SDK tries each kind of message in turn, so it
-/// reads only messages that are rare or malformed.
+/// Reads the messages with a known method as the type of this method. The SDK tries each kind of
+/// message in turn, so it reads only rare or malformed messages.
 macro_rules! read_by_method {
     ($line:expr, $method:expr, $($name:literal => $kind:ty,)+) => {
         match $method {
@@ -75,11 +70,9 @@ macro_rules! read_by_method {
 }
 pub(crate) use read_by_method;
 
-/// The fault of a line that is not a message.
 pub(crate) struct LineFault {
     pub(crate) kind: LineFaultKind,
     pub(crate) error: String,
-    /// The id of the request that waits for a response.
     pub(crate) id: Option<RequestId>,
 }
 
@@ -105,7 +98,6 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Reads a line as a message of the other side.
 pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcMessage<Role>> {
     let Envelope { id, method, params, result, error, .. } = from_slice(line)?;
     match (method, id, result, error) {
@@ -122,13 +114,13 @@ pub(crate) fn read<Role: LineRole>(line: &[u8]) -> serde_json::Result<RxJsonRpcM
     }
 }
 
-/// Returns the messages of a batch, which clients and servers with protocol version 2025-03-26 send. Returns `None` if
-/// the text is no array, or has no elements or too many.
+/// Returns the messages of a batch, a feature of protocol version 2025-03-26; `None` if the text is
+/// no array, or has no elements or too many.
 pub(crate) fn batch(text: &[u8]) -> Option<Vec<&RawValue>> {
-    let is_batch = |elements: Vec<IgnoredAny>| (1..=MAX_BATCH).contains(&elements.len());
     let is_array = text.trim_ascii_start().starts_with(b"[");
     // Ignored elements take no memory.
-    if is_array && from_slice(text).is_ok_and(is_batch) { from_slice(text).ok() } else { None }
+    let length = if is_array { from_slice::<Vec<IgnoredAny>>(text).ok()?.len() } else { 0 };
+    if (1..=MAX_BATCH).contains(&length) { from_slice(text).ok() } else { None }
 }
 
 impl LineFault {
@@ -141,17 +133,17 @@ impl LineFault {
         let kind = if error.is_data() { LineFaultKind::NotMessage } else { LineFaultKind::NotJson };
         let members: Option<Members> = from_slice(line).ok();
         // No request of a client waits for a request of its server.
-        let members = members.filter(|members| members.method.is_none() || !Role::IS_CLIENT);
-        Self { kind, error: error.to_string(), id: members.and_then(|members| members.id) }
+        let answered = members.filter(|members| members.method.is_none() || !Role::IS_CLIENT);
+        Self { kind, error: error.to_string(), id: answered.and_then(|members| members.id) }
     }
 }
 
-/// A reader of lines that keeps at most `limit` bytes of a line.
+/// A reader of lines that keeps at most `limit` bytes of each.
 pub(crate) struct LineReader<R> {
     reader: BufReader<R>,
     limit: usize,
     line: Vec<u8>,
-    /// The length of the line, with the bytes beyond the limit.
+    /// The length with the bytes beyond the limit.
     length: usize,
     is_complete: bool,
 }
@@ -161,7 +153,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { reader: BufReader::new(reader), limit, line: Vec::new(), length: 0, is_complete: false }
     }
 
-    /// Reads the next line. Returns `false` at the end. This method is cancel safe: dropping the future loses no bytes.
+    /// Reads the next line; `false` at the end. Cancel safe: dropping the future loses no bytes.
     pub(crate) async fn advance(&mut self) -> io::Result<bool> {
         if std::mem::take(&mut self.is_complete) {
             self.line.clear();
@@ -185,32 +177,35 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Replaces the line with one of the messages in it.
     fn replace(&mut self, message: &str) {
         self.line.clear();
         self.line.extend_from_slice(message.as_bytes());
         self.length = message.len();
     }
 
-    /// Returns the kept bytes of the line, without white space around them.
+    /// Returns the kept bytes without surrounding white space.
     pub(crate) fn line(&self) -> &[u8] {
         self.line.trim_ascii()
     }
 
-    /// Returns the message of the line. Returns `None` if the line is empty.
+    /// Returns the message of the line; `None` if it is empty.
     fn message<Role: LineRole>(&self) -> Option<Result<RxJsonRpcMessage<Role>, LineFault>> {
         if self.length > self.limit {
             let error = format!("the message is longer than {} bytes", self.limit);
             return Some(Err(LineFault { kind: LineFaultKind::TooLong, error, id: None }));
         }
         let line = self.line();
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        (!line.is_empty()).then(|| read::<Role>(line).map_err(|error| LineFault::new::<Role>(line, &error)))
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        if text.is_empty() {
+            return None;
+        }
+        Some(read::<Role>(text).map_err(|error| LineFault::new::<Role>(text, &error)))
     }
 }
 
-/// A transport over a pair of byte streams, with one message in each line. A faulty line does not end the connection. A
-/// line that is too long may be the response to any pending request, so each of them ends with an error.
+/// A transport over a pair of byte streams, with one message in each line. A faulty line does not
+/// end the connection. An overlong line may be the response to any pending request, so each of them
+/// ends with an error.
 pub(crate) struct LineTransport<Role: LineRole, R, W> {
     reader: LineReader<R>,
     writer: Arc<Mutex<Option<W>>>,
@@ -218,15 +213,13 @@ pub(crate) struct LineTransport<Role: LineRole, R, W> {
     /// Cancelled when unsent messages are abandoned.
     abandoned: CancellationToken,
     reports: Role::Reports,
-    /// The messages of a batch that are not handled yet.
     batch: VecDeque<Box<RawValue>>,
     pending: HashSet<RequestId>,
-    /// The requests that end with an error because a line was too long.
+    /// The requests that an overlong line ends.
     failed: Vec<RequestId>,
 }
 
 impl<Role: LineRole, R: AsyncRead + Unpin, W> LineTransport<Role, R, W> {
-    /// Creates a transport for messages of at most `limit` bytes.
     pub(crate) fn new(reader: R, writer: W, limit: usize, reports: Role::Reports) -> Self {
         Self {
             reader: LineReader::new(reader, limit),
@@ -256,24 +249,26 @@ where
         match &message {
             JsonRpcMessage::Request(request) => drop(self.pending.insert(request.id.clone())),
             JsonRpcMessage::Notification(notification) => {
-                let cancelled = Role::cancelled(&notification.notification);
-                cancelled.map(|id| self.pending.remove(id));
+                if let Some(id) = Role::cancelled(&notification.notification) {
+                    self.pending.remove(id);
+                }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         let writer = self.writer.clone();
-        // A client counts the requests of the server. Its own do not count: the server may wait until it reads.
-        let counted = (!Role::IS_CLIENT).then(|| self.unsent.count());
+        // A client counts the requests of the server, but not its own: the server may wait until it
+        // reads.
+        let counted = if Role::IS_CLIENT { None } else { Some(self.unsent.count()) };
         let abandoned = self.abandoned.clone();
         let sending = async move {
             let _counted = counted;
             let mut line = to_vec(&message)?;
             line.push(b'\n');
             drop(message);
-            let mut writer = writer.lock().await;
-            let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-            writer.write_all(&line).await?;
-            writer.flush().await
+            let mut locked = writer.lock().await;
+            let open = locked.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+            open.write_all(&line).await?;
+            open.flush().await
         };
         async move {
             let sent = abandoned.run_until_cancelled(sending).await;
@@ -324,20 +319,19 @@ where
             if Role::IS_CLIENT {
                 return Some(JsonRpcMessage::error(error, id));
             }
-            // A separate task, because the future of the reader may be dropped.
+            // The future of the reader may be dropped.
             tokio::spawn(self.send(JsonRpcMessage::error(error, id)));
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // If the other side does not read, writing a message may never end.
-        match timeout(CLOSING, self.writer.lock()).await {
-            Err(_) => self.abandoned.cancel(),
-            Ok(mut writer) => {
-                if let Some(mut writer) = writer.take() {
-                    let _ = timeout(CLOSING, writer.shutdown()).await;
-                }
-            }
+        // Writing may never end if the other side does not read.
+        let Ok(mut locked) = timeout(CLOSING, self.writer.lock()).await else {
+            self.abandoned.cancel();
+            return Ok(());
+        };
+        if let Some(mut writer) = locked.take() {
+            let _ = timeout(CLOSING, writer.shutdown()).await;
         }
         Ok(())
     }
@@ -348,7 +342,7 @@ where
 mod tests {
     use super::*;
     use rmcp::RoleServer;
-    use serde_json::{Value, from_str, to_value};
+    use serde_json::{Value, from_str, json, to_value};
     use tokio::io::{AsyncReadExt, duplex, split};
 
     /// Sends bytes to a server in pieces, and returns the received messages and the errors that were sent back.
@@ -378,13 +372,10 @@ mod tests {
         let long = "x".repeat(200);
         let text = format!("Hello\n\n\u{feff}{ping}\r\n{long}\n{{\"id\":5,\"method\":\"ping\"}}\n{ping}");
         let (messages, errors) = receive(text.as_bytes(), 100).await;
-        assert_eq!(messages.len(), 2);
-        assert!(messages.iter().all(|message| message["method"] == "ping"), "{messages:?}");
-        let codes: Vec<_> = errors.iter().map(|error| (&error["error"]["code"], &error["id"])).collect();
-        let none = Value::Null;
-        let five = Value::from(5);
-        let [syntax, invalid] = [-32_700, -32_600].map(Value::from);
-        assert_eq!(codes, [(&syntax, &none), (&invalid, &none), (&invalid, &five)]);
+        let methods: Vec<_> = messages.iter().map(|message| &message["method"]).collect();
+        assert_eq!(methods, ["ping", "ping"]);
+        let codes: Vec<_> = errors.iter().map(|error| json!([error["error"]["code"], error["id"]])).collect();
+        assert_eq!(codes, [json!([-32_700, null]), json!([-32_600, null]), json!([-32_600, 5])]);
         assert_eq!(errors[1]["error"]["message"], "the message is longer than 100 bytes");
     }
 

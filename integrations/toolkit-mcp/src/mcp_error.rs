@@ -7,8 +7,7 @@ use toolkit_core::foreign::shorten;
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 2_048;
 
-/// An error of a client that connects to a server or lists its tools, of reading a configuration, or of a server that
-/// cannot serve.
+/// An error of connecting, listing tools, reading a configuration, or serving.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpError {
     kind: McpErrorKind,
@@ -21,11 +20,12 @@ pub struct McpError {
 pub enum McpErrorKind {
     /// The configuration or a setting is invalid.
     Config,
-    /// The tools of a server are incomplete, or one of its rules [selects no tool](toolkit_core::Dispatcher::check).
+    /// The tools of a server are incomplete, or one of its rules [selects no
+    /// tool](toolkit_core::Dispatcher::check).
     Build,
-    /// A server cannot be bound to the address: it is not free, or other machines could reach an open server.
+    /// The address is not free, or other machines could reach an open server.
     Bind,
-    /// The process of the server could not be started.
+    /// The server's process could not be started.
     Start,
     /// The server cannot be reached, or the connection was lost.
     Connection,
@@ -33,30 +33,28 @@ pub enum McpErrorKind {
     Unauthorized,
     /// The server did not answer in time.
     TimedOut,
-    /// The other side violates the protocol, or supports no protocol version that this side supports.
+    /// The protocol is violated, or no version is shared.
     Protocol,
 }
 
 impl McpError {
     pub(crate) fn new(kind: McpErrorKind, message: impl Into<String>) -> Self {
-        // The message may contain a long text from the server.
+        // The server may have written a long text.
         Self { kind, message: shorten(message.into(), LONGEST) }
     }
 
-    /// Returns the kind of failure.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> McpErrorKind {
         self.kind
     }
 
-    /// Adds `text` at the end of the message.
     #[cfg(feature = "client")]
     pub(crate) fn and(mut self, text: &str) -> Self {
         self.message.push_str(text);
         self
     }
 
-    /// Adds the name of the server at the beginning of the message.
     #[cfg(feature = "client")]
     pub(crate) fn of_server(mut self, name: &str) -> Self {
         self.message = format!("MCP server `{name}`: {}", self.message);

@@ -4,36 +4,39 @@ use serde_json::{Map, Value, json};
 use toolkit_core::schema::keyword::each_subschema;
 use toolkit_core::schema::{Violation, violations};
 
-/// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of an integer
-/// beyond 64 bits, and no `null` in place of NaN or infinity.
+/// Returns whether a value that fits a schema holds all numbers exactly: it has no rounded number in place of
+/// an integer beyond 64 bits, and no `null` in place of NaN or infinity.
 ///
 /// # Errors
 /// The first violation of the schema, apart from such numbers.
 pub(crate) fn is_exact(schema: &Value, value: &Value) -> Result<bool, Violation> {
-    let with_range = with_types(schema, "integer", |keywords| {
-        if let Value::Array(parts) = keywords.entry("allOf").or_insert_with(|| json!([])) {
-            parts.push(json!({"minimum": i64::MIN, "maximum": u64::MAX}));
-        }
-    });
+    let mut with_range = schema.clone();
+    each_subschema(&mut with_range, &mut limit_integer);
     if violations(&with_range, value).is_empty() {
         return Ok(true);
     }
-    let with_null = with_types(schema, "number", |keywords| {
-        keywords.insert("type".to_owned(), json!(["number", "null"]));
-    });
+    let mut with_null = schema.clone();
+    each_subschema(&mut with_null, &mut permit_null);
     if violations(&with_null, value).is_empty() {
         return Ok(false);
     }
-    violations(schema, value).into_iter().next().map_or(Ok(false), Err)
+    match violations(schema, value).into_iter().next() {
+        Some(first) => Err(first),
+        None => Ok(false),
+    }
 }
 
-/// Returns a schema with a change in every part of the type called `name`.
-fn with_types(schema: &Value, name: &str, change: impl Fn(&mut Map<String, Value>)) -> Value {
-    let mut schema = schema.clone();
-    each_subschema(&mut schema, &mut |keywords| {
-        if keywords.get("type").is_some_and(|kind| kind == name) {
-            change(keywords);
-        }
-    });
-    schema
+/// Limits an integer to those that a JSON value holds exactly.
+fn limit_integer(keywords: &mut Map<String, Value>) {
+    if keywords.get("type").is_some_and(|kind| kind == "integer")
+        && let Value::Array(parts) = keywords.entry("allOf").or_insert_with(|| json!([]))
+    {
+        parts.push(json!({"minimum": i64::MIN, "maximum": u64::MAX}));
+    }
+}
+
+fn permit_null(keywords: &mut Map<String, Value>) {
+    if keywords.get("type").is_some_and(|kind| kind == "number") {
+        keywords.insert("type".to_owned(), json!(["number", "null"]));
+    }
 }

@@ -6,11 +6,10 @@ use std::sync::Mutex;
 use tokio::sync::Notify;
 use toolkit_core::__private::lock;
 
-/// The maximum number of waiting reports.
 const MAX_WAITING: usize = 64;
 
-/// A queue of reports with one reader. Adding a report never waits: if the queue is full, the new report
-/// replaces the newest waiting report. Therefore, the newest report is never lost to a slow reader.
+/// A queue of reports with one reader. Adding a report never waits: in a full queue, it replaces the newest
+/// waiting one.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     waiting: Mutex<VecDeque<ProgressNotificationParam>>,
@@ -18,7 +17,6 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Adds a report to the queue. If the queue is full, the report replaces the newest waiting report.
     pub(crate) fn add(&self, report: ProgressNotificationParam) {
         let mut waiting = lock(&self.waiting);
         if waiting.len() >= MAX_WAITING {
@@ -29,13 +27,13 @@ impl Reports {
         self.added.notify_one();
     }
 
-    /// Removes and returns the oldest report, if any.
+    /// Removes and returns the oldest report.
     pub(crate) fn take(&self) -> Option<ProgressNotificationParam> {
         lock(&self.waiting).pop_front()
     }
 
-    /// Waits for the oldest report, removes it and returns it. This method is cancel safe: dropping the
-    /// future loses no report.
+    /// Waits for the oldest report, removes it and returns it. Cancel safe: dropping the future loses no
+    /// report.
     pub(crate) async fn next(&self) -> ProgressNotificationParam {
         loop {
             if let Some(report) = self.take() {
@@ -57,8 +55,7 @@ mod tests {
     }
 
     proptest! {
-        /// Runs random sequences of added reports (`true`) and reads (`false`), and compares the reports read
-        /// with the reports added.
+        /// Runs random sequences of added reports (`true`) and reads (`false`).
         #[test]
         fn reports_are_read_in_order_and_the_newest_is_never_lost(steps in prop::collection::vec(any::<bool>(), 0..600)) {
             let reports = Reports::default();

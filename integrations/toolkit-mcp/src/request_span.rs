@@ -1,13 +1,12 @@
-//! The span of a request of the protocol, at the client and at the server, and its measurement, with OpenTelemetry's names.
-//! Without the feature `tracing`, all functions here do nothing.
+//! The span of a request of the protocol, at the client and at the server, and its measurement, with
+//! OpenTelemetry's names. Without the feature `tracing`, all functions here do nothing.
 
 use std::sync::OnceLock;
 use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, is_observed, measure, span};
 
-/// What a request is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestTarget<'a> {
-    /// The request has no name, such as that of a list.
+    /// Such as a list.
     #[cfg(feature = "client")]
     Unnamed,
     Tool(&'a str),
@@ -15,16 +14,15 @@ pub(crate) enum RequestTarget<'a> {
     Resource(&'a str),
 }
 
-/// How the two sides are connected, as far as known.
+/// The connection, as far as known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NetworkPath {
     /// `pipe` for a child process, `tcp` for HTTP.
     pub(crate) transport: Option<&'static str>,
-    /// The host and the port of the server.
+    /// The server's host and port.
     pub(crate) server: Option<(String, u16)>,
 }
 
-/// The data of the span of a request.
 pub(crate) struct RequestFacts<'a> {
     pub(crate) is_client: bool,
     pub(crate) method: &'a str,
@@ -48,7 +46,7 @@ struct OpenRequest {
     protocol: Option<String>,
     transport: Option<&'static str>,
     started: Timer,
-    /// The code of the error that the server has answered.
+    /// The error code in the answer.
     code: OnceLock<i32>,
     has_ended: OnceLock<()>,
 }
@@ -56,24 +54,26 @@ struct OpenRequest {
 impl RequestSpan {
     /// Opens the span of a request. `facts` is called only if there is a subscriber.
     pub(crate) fn open<'a>(facts: impl FnOnce() -> RequestFacts<'a>) -> Self {
-        Self(is_observed().then(|| Box::new(OpenRequest::new(facts()))))
+        if !is_observed() {
+            return Self(None);
+        }
+        Self(Some(Box::new(OpenRequest::new(facts()))))
     }
 
-    /// Adds the id of the request.
     pub(crate) fn set_id(&self, id: impl ToString) {
         if let Some(open) = &self.0 {
             open.span.record("jsonrpc.request.id", id.to_string());
         }
     }
 
-    /// Adds the code of the error that the server answers. The code is then the type of the error.
+    /// Sets the error code in the answer, which is then the type of the error.
     pub(crate) fn set_code(&self, code: i32) {
         if let Some(open) = &self.0 {
             open.code.get_or_init(|| code);
         }
     }
 
-    /// Runs the future `work`, which waits for the answer, within the span.
+    /// Runs `work`, which waits for the answer, within the span.
     pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         let span = self.0.as_ref().map(|open| open.span.clone());
         span.unwrap_or_else(OpenSpan::current).around(work)
@@ -97,8 +97,11 @@ impl OpenRequest {
             RequestTarget::Prompt(name) => [None, Some(name), None],
             RequestTarget::Resource(uri) => [None, None, Some(uri)],
         };
-        // A URI is no part of the name of a span, because there are too many.
-        let name = tool.or(prompt).map_or_else(|| method.to_owned(), |target| format!("{method} {target}"));
+        // There are too many URIs for names of spans.
+        let name = match tool.or(prompt) {
+            Some(target) => format!("{method} {target}"),
+            None => method.to_owned(),
+        };
         let kind = if is_client { "client" } else { "server" };
         let span = span!(
             "mcp_request",
@@ -151,27 +154,30 @@ impl OpenRequest {
         self.measure(code.as_deref(), error);
     }
 
-    /// Emits the duration as an event, which belongs to no span. A server that answers an error code may not know the name in
-    /// the request: names that clients invent would be too many.
+    /// Emits the duration as an event outside of any span. A server that answers an error code may not know
+    /// the name in the request: names that clients invent would be too many.
     fn measure(&self, code: Option<&str>, error: Option<&str>) {
         let seconds = self.started.elapsed().as_secs_f64();
         let is_known = self.is_client || code.is_none();
-        let known = |name: &'_ Option<String>| {
-            name.as_ref().map(|name| if is_known { name.clone() } else { "_OTHER".to_owned() })
-        };
+        let [tool, prompt] = [&self.tool, &self.prompt].map(|name| measured_name(name.as_deref(), is_known));
         measure!(
             "histogram.mcp.client.operation.duration" = self.is_client.then_some(seconds),
             "histogram.mcp.server.operation.duration" = (!self.is_client).then_some(seconds),
             "mcp.method.name" = self.method,
             "mcp.protocol.version" = self.protocol,
             "gen_ai.operation.name" = self.tool.as_ref().map(|_| "execute_tool"),
-            "gen_ai.tool.name" = known(&self.tool),
-            "gen_ai.prompt.name" = known(&self.prompt),
+            "gen_ai.tool.name" = tool,
+            "gen_ai.prompt.name" = prompt,
             "network.transport" = self.transport,
             "rpc.response.status_code" = code,
             "error.type" = error,
         );
     }
+}
+
+/// Returns the name; `_OTHER` if it may be unknown.
+fn measured_name(name: Option<&str>, is_known: bool) -> Option<&str> {
+    if is_known { name } else { name.and(Some("_OTHER")) }
 }
 
 impl Drop for OpenRequest {

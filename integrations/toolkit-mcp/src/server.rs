@@ -10,7 +10,7 @@
 //! # }
 //! ```
 //!
-//! An [`McpServer`] holds the settings of a server. A tool gets information about the client from a [`Caller`].
+//! An [`McpServer`] holds the settings. A tool learns about the client from a [`Caller`].
 
 mod auth;
 mod caller;

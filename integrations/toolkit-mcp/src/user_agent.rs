@@ -2,6 +2,5 @@
 
 use http::header::HeaderValue;
 
-/// The value of the header `User-Agent`.
 pub(crate) const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("toolkit-mcp/", env!("CARGO_PKG_VERSION")));

@@ -1,4 +1,4 @@
-//! The client of this crate with a server of this crate, over HTTP and with both versions of the protocol.
+//! This crate's client and server, over HTTP and with both versions of the protocol.
 
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use toolkit_mcp::client::{
 use toolkit_mcp::server::McpServer;
 use toolkit_mcp::server::{Caller, LogLevel, ask_client};
 
-/// The time after which a test fails instead of waiting.
+/// The time after which a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const PROTOCOLS: [McpProtocol; 2] = [McpProtocol::Stateless, McpProtocol::Handshake];
@@ -62,11 +62,10 @@ fn balance() -> Balance {
     Balance { wei, debts: vec![1, -18_446_744_073_709_551_617], ratio: f64::NAN, mean: Some(f32::INFINITY) }
 }
 
-/// What a layer of the program found out about a request.
+/// What a layer found out about a request.
 #[derive(Clone)]
 struct Region(&'static str);
 
-/// Serves a live registry behind a layer and returns the URL.
 async fn serve() -> (String, LiveRegistry) {
     let registry = ToolRegistry::from_tools(tools![tenant, delete, steps, balance]).unwrap();
     let live = LiveRegistry::new(registry.with_run_state::<Caller>().with_run_state::<Tenant>()).unwrap();
@@ -99,7 +98,6 @@ async fn connect(builder: McpClientBuilder) -> McpClient {
     timeout(PATIENCE, builder.connect()).await.expect("nothing hangs").unwrap()
 }
 
-/// Calls a tool without arguments and returns the text of the output.
 async fn call(client: &McpClient, name: &str, run: RunContext) -> Result<String, ToolError> {
     let mut registry = ToolRegistry::new();
     registry.register_provider(client.clone()).unwrap();
@@ -158,7 +156,7 @@ async fn the_user_of_the_client_approves_or_refuses_a_call() {
         let question = "Allow the tool `delete` to run? Reason: it deletes data. Arguments: {}";
         assert_eq!(*asked.lock().unwrap(), [question, question]);
         client.close().await;
-        // A client without a handler cannot ask its user.
+        // Without a handler, a client cannot ask its user.
         let client = connect(builder(&url, protocol)).await;
         let error = call(&client, "delete", RunContext::new()).await.unwrap_err();
         assert!(error.message().contains("the client cannot ask its user"), "{error}");
@@ -181,7 +179,7 @@ async fn progress_and_log_messages_reach_the_program() {
         let expected = [(0.25, "step 1"), (0.5, "step 2"), (0.75, "step 3"), (1.0, "step 4")];
         let expected = expected.map(|(fraction, text)| (fraction, text.to_owned()));
         assert_eq!(*seen.lock().unwrap(), expected, "{protocol:?}");
-        // Since version 2026-07-28, a request asks for log messages itself, and the client does not.
+        // Since 2026-07-28, a request asks for log messages itself, which this client does not do.
         for step in (1..=4).filter(|_| protocol == McpProtocol::Handshake) {
             let event = timeout(PATIENCE, events.next()).await.expect("nothing hangs").expect("an event");
             let Ok(McpEvent::Log { level, data, .. }) = event else { panic!("{event:?}") };
@@ -199,7 +197,7 @@ async fn a_change_of_a_live_registry_reaches_the_live_registry_of_the_client() {
         let near = LiveRegistry::new(ToolRegistry::new()).unwrap();
         let _following = client.follow(&near).unwrap();
         let mut events = near.subscribe();
-        // A subscription of the stateless version opens in the background, so the first changes may not be told.
+        // A stateless subscription opens in the background, so the first changes may be missed.
         let changes = tokio::spawn(async move {
             loop {
                 let new = ClosureTool::without_arguments("new", "Is new.", || "new").unwrap();

@@ -1,4 +1,4 @@
-//! The client against servers of the official SDK, and against servers that misbehave.
+//! The client against servers of the official SDK, and misbehaving ones.
 
 mod agent;
 #[cfg(feature = "client-http")]
@@ -46,19 +46,16 @@ use tokio::time::timeout;
 use toolkit_ai::{ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
 use toolkit_mcp::client::{McpClient, McpEvent, McpEvents};
 
-/// Returns a registry with the tools of a client.
 fn registry(client: &McpClient) -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     registry.register_provider(client.clone()).unwrap();
     registry
 }
 
-/// Calls a tool of a client with a context of its own.
 async fn call(client: &McpClient, tool: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
     call_in(client, tool, arguments, |context| context).await
 }
 
-/// Calls a tool of a client with a changed context.
 async fn call_in(
     client: &McpClient,
     tool: &str,
@@ -71,12 +68,12 @@ async fn call_in(
     within(tool.call(arguments, &context)).await
 }
 
-/// Fails if the future takes more than a minute.
+/// Fails after a minute.
 async fn within<F: Future>(future: F) -> F::Output {
     timeout(Duration::from_secs(60), future).await.expect("nothing hangs")
 }
 
-/// Waits for an event for which `find` returns a value.
+/// Waits for an event with a value of `find`.
 async fn event<T>(events: &mut McpEvents, find: impl Fn(&McpEvent) -> Option<T>) -> T {
     within(async {
         loop {

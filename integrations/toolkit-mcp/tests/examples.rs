@@ -1,4 +1,4 @@
-//! The examples of this crate, as the programs that cargo builds beside the tests.
+//! The examples of this crate, as cargo builds them beside the tests.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use toolkit_ai::ToolRegistry;
 use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint, McpProtocol, McpUrl};
 
-/// The time after which a test fails instead of waiting.
+/// The time after which a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the program of an example. `cargo test` builds examples unless it is told to build one test only.
+/// Returns an example's program, which `cargo test` builds unless told to build one test only.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -41,7 +41,7 @@ async fn the_server_over_http_answers_calls_and_ends_by_itself() {
         assert_eq!(sum.to_text(), "42");
         let weather = registry.call("weather", r#"{"city": "Oslo"}"#).await.unwrap();
         assert_eq!(weather.structured().unwrap()["degrees"], 21.5);
-        // The user of this client cannot be asked.
+        // This client's user cannot be asked.
         let denied = registry.call("delete_notes", "{}").await.unwrap_err();
         assert!(denied.message().contains("denied"), "{denied}");
         client.close().await;
@@ -61,7 +61,6 @@ async fn the_client_calls_the_server_as_a_child_process_and_ends_by_itself() {
     }
 }
 
-/// Checks the tools of the gateway, and that hidden tools cannot be called.
 async fn check_gateway(endpoint: impl Into<McpEndpoint>) {
     let client = timeout(PATIENCE, McpClient::builder(endpoint).connect()).await.unwrap().unwrap();
     let mut registry = ToolRegistry::new();

@@ -1,4 +1,4 @@
-//! Three servers behind a balancer, killed and started again under load. Each server is this test program.
+//! Three servers behind a balancer, killed and restarted under load, all of this test program.
 
 use serde_json::json;
 use std::collections::HashMap;
@@ -20,10 +20,9 @@ use toolkit_mcp::server::McpServer;
 const ADDRESS: &str = "TOOLKIT_MCP_MANY_ADDRESS";
 const LEDGER: &str = "TOOLKIT_MCP_MANY_LEDGER";
 
-/// The number of calls of each tool.
 const CALLS: usize = 600;
 
-/// Writes the effect of a call where all servers write theirs.
+/// Writes a call's effect where all servers write.
 fn record(effect: &str) {
     let ledger = File::options().append(true).open(std::env::var_os(LEDGER).unwrap());
     // One write, because other servers write as well.
@@ -48,7 +47,6 @@ async fn buy(thing: String) -> String {
     thing
 }
 
-/// Serves the tools, if started by the test below.
 #[tokio::test]
 #[ignore = "the server of another test"]
 async fn serve() {
@@ -74,7 +72,7 @@ async fn start(address: SocketAddr, ledger: &Path) -> Child {
     server
 }
 
-/// Passes each connection to the next server that accepts it.
+/// Passes connections to the next server that accepts them.
 async fn balance(listener: TcpListener, servers: Vec<SocketAddr>) {
     let next = Arc::new(AtomicUsize::new(0));
     while let Ok((mut client, _)) = listener.accept().await {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the path of a program.
 fn program(name: &str) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap();
     let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
@@ -12,7 +11,7 @@ fn program(name: &str) -> PathBuf {
 
 #[test]
 fn a_script_that_cannot_run_says_so_and_fails() {
-    // A machine without Python: only the program that the scripts call first.
+    // A machine with only the program that scripts call first.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("without-python");
     std::fs::create_dir_all(&folder).unwrap();
     let _ = std::os::unix::fs::symlink(program("dirname"), folder.join("dirname"));

@@ -37,10 +37,10 @@ use toolkit_core::error::BuildError;
 use toolkit_core::foreign::ToolIssue;
 use toolkit_core::registry::{IntoRegistrySource, RegistrySource};
 
-/// The tools of a fleet: it discovers the workers, and follows those that come, go and change.
+/// Discovers the workers of a fleet, and follows those that come, go and change.
 ///
-/// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the fleet. Clones
-/// share the state. The fleet is no longer followed once all clones and all tools are dropped.
+/// The tools can be registered [once](Self::tools), or join a live registry that [follows](Self::follow) the
+/// fleet. Clones share the state, which follows the fleet until all clones and tools are dropped.
 ///
 /// ```no_run
 /// use toolkit_ai::{Dispatcher, LiveRegistry, ToolCall, ToolRegistry};
@@ -69,8 +69,7 @@ impl FleetToolsBuilder {
     /// Discovers the workers, see [`FleetTools::join`].
     ///
     /// # Errors
-    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name, [`Permission`](crate::FleetErrorKind::Permission) if
-    /// the server refuses a subject, and [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
+    /// Those of [`FleetTools::join`], and [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name.
     pub async fn join(self) -> Result<FleetTools, FleetError> {
         for name in [Some(&self.settings.name), self.settings.workers.as_ref()].into_iter().flatten() {
             if !is_token(name) {
@@ -94,12 +93,13 @@ impl FleetTools {
         Self::join(&Fleet::connect(address).await?).await
     }
 
-    /// Discovers the workers of a fleet: asks who is there, and waits until no further worker answers for a tenth of a
-    /// second. Workers that answer later are followed, too.
+    /// Discovers the workers of a fleet, until none answers for a tenth of a second.
+    ///
+    /// Workers that answer later are followed, too.
     ///
     /// # Errors
-    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance because the
-    /// [inbox prefix](crate::FleetBuilder::inbox_prefix) is not that of the user, and
+    /// [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, for instance
+    /// because the [inbox prefix](crate::FleetBuilder::inbox_prefix) is not the user's, and
     /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn join(fleet: &Fleet) -> Result<Self, FleetError> {
         Self::builder(fleet).join().await
@@ -110,16 +110,19 @@ impl FleetTools {
         FleetToolsBuilder::new(fleet.clone())
     }
 
-    /// Returns the current tools, sorted by name, also those whose workers are away shortly. Each keeps its definition: its
-    /// calls only go to workers with exactly this definition.
+    /// Returns the current tools, sorted by name.
+    ///
+    /// Tools whose workers are away shortly are included. Calls only go to workers with exactly the tool's
+    /// definition.
     #[must_use]
     pub fn tools(&self) -> Vec<FleetTool> {
         let catalog = self.state.catalog();
         catalog.tools.values().map(|tool| FleetTool::new(self.clone(), tool.clone())).collect()
     }
 
-    /// Returns a registry with the current tools. It has none if no worker is there yet, and workers that start later add
-    /// nothing to it. A live registry [follows](Self::follow) them.
+    /// Returns a registry with the current tools, possibly none.
+    ///
+    /// A live registry [follows](Self::follow) later workers.
     ///
     /// # Errors
     /// The errors of [`ToolRegistry::from_tools`].
@@ -127,7 +130,7 @@ impl FleetTools {
         ToolRegistry::from_tools(self.tools())
     }
 
-    /// Returns what was changed or left out in the definitions of the current workers.
+    /// Returns what was changed or left out in the current definitions.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.state.catalog().issues.clone()
@@ -151,12 +154,13 @@ impl FleetTools {
         *lock(&self.state.counts)
     }
 
-    /// Returns what the ledger of the workers knows about a call of this caller, also after a crash of both. `id` is the
-    /// [id](FleetToolsBuilder::call_ids) with which the call was sent.
+    /// Returns what the workers' ledger knows about a call of this caller, also after a crash of both.
     ///
-    /// The calls of a caller with an identity belong to it: by its [token](FleetToolsBuilder::token), or by its
-    /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong to this value
-    /// and its clones, and nobody finds them after its process has ended.
+    /// `id` is the [id](FleetToolsBuilder::call_ids) with which the call was sent.
+    ///
+    /// Calls belong to the caller's identity: its [token](FleetToolsBuilder::token), or its
+    /// [name](FleetToolsBuilder::name) if the workers trust subjects. The calls of an anonymous caller belong
+    /// to this value and its clones, and are lost with its process.
     ///
     /// # Errors
     /// [`Connection`](crate::FleetErrorKind::Connection) if no worker with a ledger answers.
@@ -165,8 +169,8 @@ impl FleetTools {
     }
 }
 
-/// The tools that the workers have now, so that `.tools(fleet)` gives them to an agent. Workers that start later add nothing to
-/// it: without workers, there are no tools until the program ends. A live registry [follows](FleetTools::follow) the changes.
+/// Lets `.tools(fleet)` give the current tools to an agent. Later workers add nothing. A live registry
+/// [follows](FleetTools::follow) the changes.
 impl IntoRegistrySource for FleetTools {
     fn into_registry_source(self) -> RegistrySource {
         self.tools().into_registry_source()

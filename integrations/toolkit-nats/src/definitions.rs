@@ -16,18 +16,15 @@ use toolkit_core::foreign::{
 use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolName, ToolRegistry};
 
-/// The number of characters of a hash in a subject.
 const HASH_LENGTH: usize = 16;
 
-/// The limits of definitions from workers.
 const SCHEMA_LIMITS: SchemaLimits = SchemaLimits { bytes: 64 * 1_024, depth: 64 };
 const DESCRIPTION_LIMIT: usize = 8_192;
 const TITLE_LIMIT: usize = 256;
 
-/// The maximum number of bytes of the definitions of one namespace.
+/// The maximum bytes of one namespace's definitions.
 pub(crate) const LISTING_LIMIT: usize = 64 * 1_024 * 1_024;
 
-/// The definition of one tool as it travels.
 #[derive(Serialize, Deserialize)]
 struct TravelDefinition {
     name: String,
@@ -104,31 +101,29 @@ pub(crate) fn listings(registry: &ToolRegistry) -> BTreeMap<NamespaceVersion, By
         };
         namespaces.entry(name.namespace().map(str::to_owned)).or_default().push(travel);
     }
-    let listing = |(namespace, tools): (Option<String>, Vec<TravelDefinition>)| {
+    let mut listings = BTreeMap::new();
+    for (namespace, tools) in namespaces {
         let text = serde_json::to_vec(&tools).unwrap_or_default();
-        (NamespaceVersion { namespace, hash: hash(&text) }, text.into())
-    };
-    namespaces.into_iter().map(listing).collect()
+        listings.insert(NamespaceVersion { namespace, hash: hash(&text) }, text.into());
+    }
+    listings
 }
 
-/// Returns the digest of a text for subjects.
 fn hash(text: &[u8]) -> String {
     let mut hash = HEXLOWER.encode(&hmac_sha256::Hash::hash(text));
     hash.truncate(HASH_LENGTH);
     hash
 }
 
-/// A tool of a worker, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ForeignTool {
     pub(crate) definition: ToolDefinition,
-    /// The name of the tool on the worker.
     pub(crate) remote_name: Arc<str>,
-    /// The digest of what the model sees: the name, the description and the parameters.
+    /// The digest of the name, the description and the parameters that the model sees.
     pub(crate) shown: Arc<str>,
 }
 
-/// The definitions of one version of a namespace, checked.
+/// The checked definitions of a version.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Arc<ForeignTool>>,
@@ -136,7 +131,6 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Checks the definitions that a worker has sent for `version`.
     pub(crate) fn read(version: &NamespaceVersion, text: &[u8], redactor: &Redactor) -> Self {
         let mut listing = Self::default();
         let entries: Vec<Value> = match read_json(text, redactor) {
@@ -156,32 +150,38 @@ impl Listing {
                 Ok(tool) => listing.tools.push(Arc::new(tool)),
                 Err(fault) => notes.push(fault),
             }
-            let issue = |(kind, message)| ToolIssue::new(&name, kind, message);
-            listing.issues.extend(notes.into_iter().map(issue));
+            for (kind, message) in notes {
+                listing.issues.push(ToolIssue::new(&name, kind, message));
+            }
         }
         listing
     }
 }
 
 fn import(entry: Value, namespace: Option<&str>, notes: &mut Vec<Note>) -> Result<ForeignTool, Note> {
-    let malformed =
-        |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
-    let travel: TravelDefinition =
-        serde_json::from_value(entry).map_err(|error| malformed(error.to_string()))?;
+    let travel: TravelDefinition = match serde_json::from_value(entry) {
+        Ok(travel) => travel,
+        Err(error) => {
+            let message = format!("is malformed and was left out: {error}");
+            return Err((ToolIssueKind::Malformed, message));
+        }
+    };
     let seen =
         serde_json::to_vec(&(&travel.name, &travel.description, &travel.parameters)).unwrap_or_default();
     let shown = hash(&seen).into();
     let mut name = legal_name(&travel.name, None, notes)?;
     if namespace.is_some() {
-        let illegal = |error| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
-        name = ToolName::from_parts(name.as_str(), namespace, &travel.method).map_err(illegal)?;
+        name = match ToolName::from_parts(name.as_str(), namespace, &travel.method) {
+            Ok(name) => name,
+            Err(error) => return Err((ToolIssueKind::IllegalName, format!("was left out: {error}"))),
+        };
     }
     let parameters = checked_parameters(travel.parameters, SCHEMA_LIMITS, notes)?;
     let text = description(&travel.description, DESCRIPTION_LIMIT, notes);
     let metadata = travel.settings.into_metadata();
-    let definition = ToolDefinition::new(name, text, parameters).with_metadata(metadata);
     // The worker checks the arguments, and refuses those that are wrong.
-    let mut definition = definition.with_own_reading();
+    let mut definition =
+        ToolDefinition::new(name, text, parameters).with_metadata(metadata).with_own_reading();
     if let Some(output) = travel.output {
         match checked_schema(output, SCHEMA_LIMITS, notes) {
             Ok(schema) => definition = definition.with_output_schema(schema),

@@ -11,14 +11,14 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use toolkit_core::redaction::Redactor;
 
-/// The time between two questions whether the server still answers. A connection that has lost one direction is noticed
-/// after three of them.
+/// The time between two pings. A connection that has lost one direction is noticed after three.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The number of refusals of the server that are kept for a slow listener.
 const REFUSALS_KEPT: usize = 64;
 
-/// A connection to a fleet: the workers and callers with one prefix. Clones share the connection.
+/// Connects to the workers and callers with one prefix.
+///
+/// Clones share the connection.
 ///
 /// ```no_run
 /// use toolkit_nats::Fleet;
@@ -36,13 +36,14 @@ pub struct Fleet {
     pub(crate) prefix: std::sync::Arc<str>,
     /// The secrets of the connection, which other programs may repeat.
     pub(crate) redactor: Redactor,
-    /// What the permissions of the server do not allow this program, as the server says it.
+    /// The server's refusals, in its words.
     refusals: broadcast::Sender<String>,
 }
 
 impl Fleet {
-    /// Connects to a server on this machine, with the prefix `fleet` and without credentials. `address` is an address
-    /// such as `nats://127.0.0.1:4222`, or several with commas between them.
+    /// Connects to a server on this machine, with the prefix `fleet` and without credentials.
+    ///
+    /// `address` is one such as `nats://127.0.0.1:4222`, or several with commas between them.
     ///
     /// # Errors
     /// See [`FleetBuilder::connect`].
@@ -64,31 +65,30 @@ impl Fleet {
         }
     }
 
-    /// Returns whether the server is connected now. A lost connection is restored without end.
+    /// Returns whether the server is connected now.
+    ///
+    /// A lost connection is restored without end.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// Returns a subject of the fleet.
     pub(crate) fn subject(&self, rest: impl fmt::Display) -> String {
         format!("{}.{rest}", self.prefix)
     }
 
-    /// Returns the later refusals of the server that are about subjects of this fleet, or of the replies to `inbox`.
+    /// Returns later refusals about this fleet's subjects or the replies to `inbox`.
     pub(crate) fn refusals(&self, inbox: &str) -> Refusals {
         let parts = [format!("\"{}.", self.prefix), format!("\"{inbox}.")];
         Refusals { receiver: self.refusals.subscribe(), parts }
     }
 
-    /// Returns an id that no other worker or caller has.
     pub(crate) fn unique_id(&self) -> String {
         let inbox = self.client.new_inbox();
         inbox.rsplit('.').next().unwrap_or_default().to_owned()
     }
 }
 
-/// What the server refuses a caller or a worker.
 pub(crate) struct Refusals {
     receiver: broadcast::Receiver<String>,
     /// The beginnings of its subjects, as the server quotes them.
@@ -96,7 +96,6 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Waits for the next refusal.
     pub(crate) async fn next(&mut self) -> String {
         loop {
             match self.receiver.recv().await {
@@ -155,14 +154,15 @@ impl FleetBuilder {
         self.with_proof(|options| change(options, secret))
     }
 
-    /// Sets the prefix of all subjects: letters, digits, `-` and `_`. Fleets with different prefixes do not see each
-    /// other. The default is `fleet`.
+    /// Sets the prefix of all subjects: letters, digits, `-` and `_`.
+    ///
+    /// Fleets with different prefixes do not see each other. The default is `fleet`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Sets the name of a user and the password.
+    /// Sets a user name and password.
     pub fn user_and_password(self, user: impl Into<String>, password: impl Into<String>) -> Self {
         let user = user.into();
         self.with_secret(password.into(), |options, password| options.user_and_password(user, password))
@@ -185,24 +185,26 @@ impl FleetBuilder {
         self
     }
 
-    /// Adds a file with certificates of authorities in PEM, in addition to those of the system.
+    /// Adds a PEM file with certificates of authorities to those of the system.
     pub fn root_certificates(self, path: impl Into<PathBuf>) -> Self {
         self.with(|options| options.add_root_certificates(path.into()))
     }
 
-    /// Sets the files of a client's certificate and its key, in PEM. They count as credentials.
+    /// Sets the PEM files of a client's certificate and key, which count as credentials.
     pub fn client_certificate(self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.with_proof(|options| options.add_client_certificate(certificate.into(), key.into()))
     }
 
-    /// Refuses a server without TLS. An address with `tls://` does the same.
+    /// Refuses a server without TLS, as an address with `tls://` does.
     pub fn require_tls(mut self) -> Self {
         self.requires_tls = true;
         self.with(|options| options.require_tls(true))
     }
 
-    /// Sets the prefix of reply subjects. Give each user an own one, and let only this user subscribe to it: who may
-    /// subscribe to all reply subjects reads all results. The default is `_INBOX`.
+    /// Sets the prefix of reply subjects; `_INBOX` by default.
+    ///
+    /// Give each user its own, to which only this user may subscribe: a subscriber to all reply subjects
+    /// reads all results.
     pub fn inbox_prefix(self, prefix: impl Into<String>) -> Self {
         self.with(|options| options.custom_inbox_prefix(prefix.into()))
     }
@@ -216,9 +218,10 @@ impl FleetBuilder {
     /// Connects to the server.
     ///
     /// # Errors
-    /// [`Address`](crate::FleetErrorKind::Address) and [`Prefix`](crate::FleetErrorKind::Prefix) for illegal settings,
-    /// [`Insecure`](crate::FleetErrorKind::Insecure) for an address outside of this machine without TLS and credentials, and
-    /// [`Connection`](crate::FleetErrorKind::Connection) if no server answers or the server refuses the credentials.
+    /// [`Address`](crate::FleetErrorKind::Address) and [`Prefix`](crate::FleetErrorKind::Prefix) for illegal
+    /// settings, [`Insecure`](crate::FleetErrorKind::Insecure) for an address outside of this machine without
+    /// TLS and credentials, and [`Connection`](crate::FleetErrorKind::Connection) if no server answers or the
+    /// server refuses the credentials.
     pub async fn connect(self) -> Result<Fleet, FleetError> {
         let Self { address, prefix, mut options, mut redactor, credentials_file, .. } = self;
         if !is_token(&prefix) {
@@ -249,25 +252,23 @@ impl FleetBuilder {
         }
         if let Some(path) = credentials_file {
             let credentials = tokio::fs::read_to_string(path).await.map_err(FleetError::lost)?;
-            // The lines between those with dashes are a token and a seed.
+            // Without the lines of dashes: a token and a seed.
             for line in credentials.lines().filter(|line| !line.starts_with('-')) {
                 redactor.add(line.trim());
             }
             options = options.credentials(&credentials).map_err(FleetError::lost)?;
         }
         if is_local {
-            // A server on this machine may name others in its cluster, to which the rule above would not apply.
+            // A server on this machine may name others in its cluster, to which the rule above would not
+            // apply.
             options = options.ignore_discovered_servers();
         }
         choose_cryptography();
         let refusals = broadcast::Sender::new(REFUSALS_KEPT);
-        let options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
         let (told, secrets) = (refusals.clone(), redactor.clone());
-        let options = options.event_callback(move |event| {
-            if let Event::ServerError(error) = event {
-                // An error means that nobody listens.
-                let _ = told.send(secrets.redact(error.to_string().trim_start_matches("nats: ")));
-            }
+        options = options.ping_interval(PING_INTERVAL).max_reconnects(None).name("toolkit");
+        options = options.event_callback(move |event| {
+            tell(&event, &told, &secrets);
             std::future::ready(())
         });
         match options.connect(servers).await {
@@ -282,7 +283,15 @@ impl FleetBuilder {
     }
 }
 
-/// Chooses the cryptography of the process, unless the program has. If two are compiled in, `rustls` would panic.
+fn tell(event: &Event, listeners: &broadcast::Sender<String>, redactor: &Redactor) {
+    if let Event::ServerError(error) = event {
+        // An error means that nobody listens.
+        let _ = listeners.send(redactor.redact(error.to_string().trim_start_matches("nats: ")));
+    }
+}
+
+/// Chooses the cryptography of the process, unless the program has. If two are compiled in, `rustls` would
+/// panic.
 fn choose_cryptography() {
     // An error means that the program has chosen.
     #[cfg(feature = "aws-lc-rs")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use toolkit_core::BuildError;
 
-/// Why a program cannot join a fleet, or has lost it.
+/// Says why a program cannot join a fleet, or has lost it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FleetError {
     kind: FleetErrorKind,
@@ -14,16 +14,17 @@ pub struct FleetError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FleetErrorKind {
-    /// The address is empty or cannot be read. The message does not show it, because it may contain a password.
+    /// The address is empty or cannot be read. The message hides it, because it may contain a password.
     Address,
-    /// The prefix, or the name of a caller or a worker, has other characters than letters, digits, `-` and `_`.
+    /// The prefix, or the name of a caller or a worker, has other characters than letters, digits, `-` and
+    /// `_`.
     Prefix,
-    /// The address is outside of this machine, and the connection has no TLS or no credentials.
+    /// The address is outside of this machine, without TLS or without credentials.
     Insecure,
-    /// No server answers, the server refuses, the connection has ended, the file with credentials cannot be read, or
-    /// the system has no random numbers.
+    /// No server answers, the server refuses, the connection has ended, the file with credentials cannot be
+    /// read, or the system has no random numbers.
     Connection,
-    /// The permissions of the server do not allow a subject that the worker or the caller needs.
+    /// The server's permissions do not allow a subject that the worker or the caller needs.
     Permission,
     /// A rule of the worker's dispatcher [selects no tool](toolkit_core::Dispatcher::check).
     Build,
@@ -75,7 +76,6 @@ impl From<BuildError> for FleetError {
     }
 }
 
-/// Prints the message, so that a failed `main` shows it.
 impl fmt::Debug for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,5 +1,5 @@
-//! The messages of a call. A call is a line of JSON and the text of the arguments. Each reply is a frame: one byte for
-//! its kind, and a body.
+//! The messages of a call: a line of JSON and the text of the arguments, answered by frames of one byte for
+//! their kind and a body.
 
 use crate::subjects::NamespaceVersion;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -12,25 +12,23 @@ use toolkit_core::output::serde::tool_output;
 use toolkit_core::redaction::{Redactor, Unread};
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The part of a message that other things than the body of a chunk may take, in bytes.
+/// The bytes of a message that are not the body of a chunk.
 const OVERHEAD: usize = 1_024;
 
-/// The length of a result beyond which it is written and read on a thread of its own. The signs of life of all calls would
-/// wait for it.
+/// The length beyond which results get their own thread, so that signs of life do not wait.
 pub(crate) const LARGE: usize = 256 * 1_024;
 
-/// What a worker needs to know about a call beside its arguments.
+/// Describes a call to a worker, beside its arguments.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct CallHead<'a> {
     /// The name of the tool on the worker.
     #[serde(borrow)]
     pub(crate) tool: Cow<'a, str>,
-    /// The id of the call, the same for each time that it is sent.
+    /// The id of the call, the same each time that it is sent.
     #[serde(borrow)]
     pub(crate) id: Cow<'a, str>,
-    /// The time that remains until the deadline, in milliseconds. No clock is compared with another.
+    /// The milliseconds until the deadline. No clock is compared with another.
     pub(crate) left_ms: u64,
-    /// The id of the agent's run, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<Cow<'a, str>>,
     /// A signed token that says who calls.
@@ -38,13 +36,13 @@ pub(crate) struct CallHead<'a> {
     pub(crate) token: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trace: Option<TraceContext>,
-    /// A secret of the caller, by which a ledger knows its calls again if it is anonymous.
+    /// A secret by which a ledger recognizes the calls of an anonymous caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<Cow<'a, str>>,
 }
 
 impl<'a> CallHead<'a> {
-    /// Writes the message of a call: a line with the head, and the arguments.
+    /// Writes a line with the head, and the arguments.
     pub(crate) fn write(&self, arguments: &str) -> serde_json::Result<Bytes> {
         let mut message = Vec::with_capacity(arguments.len() + 160);
         serde_json::to_writer(&mut message, self)?;
@@ -53,49 +51,39 @@ impl<'a> CallHead<'a> {
         Ok(message.into())
     }
 
-    /// Reads the message of a call.
     pub(crate) fn read(message: &'a [u8]) -> Option<(Self, &'a str)> {
         let (head, arguments) = std::str::from_utf8(message).ok()?.split_once('\n')?;
         Some((serde_json::from_str(head).ok()?, arguments))
     }
 }
 
-/// Why a worker does not run a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Refusal {
-    /// The worker runs as many calls as it may.
     Full,
-    /// The worker ends.
     Draining,
-    /// The worker was stopped for a while, so the call may be old.
+    /// The worker was paused, so the call may be old.
     Stalled,
     /// The worker does not serve this version of the namespace, or the message is malformed.
     NotServed,
-    /// The ledger does not answer.
     LedgerDown,
     /// The caller is not who it says.
     Denied(String),
-    /// The id belongs to another call.
     IdTaken,
-    /// A worker has claimed the call, and its outcome is unknown: the worker was lost, or has stopped it.
+    /// The call is claimed, and its outcome unknown: the worker was lost, or has stopped it.
     ClaimLost,
-    /// A worker runs the call.
     Running,
-    /// The worker does not run the call that was asked about. Whatever it has sent about it was sent before.
+    /// The worker does not run the call. Whatever it has sent about it was sent before.
     NotRunning,
-    /// The worker has stopped the call before its end.
     Stopped,
-    /// No call has this id.
     NoSuchCall,
 }
 
-/// The output of a tool in its serialized form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct OutputForm(#[serde(with = "tool_output")] ToolOutput);
 
-/// The end of a call, as it travels and as the ledger stores it.
+/// The end of a call, as sent and as the ledger stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CallOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +102,7 @@ impl CallOutcome {
         }
     }
 
-    /// Returns the output or the error. `None` if the message has neither.
+    /// Returns the output or the error; `None` without either.
     pub(crate) fn into_result(self) -> Option<Result<ToolOutput, ToolError>> {
         match self {
             Self { error: Some(error), .. } => Some(Err(error)),
@@ -124,7 +112,6 @@ impl CallOutcome {
     }
 }
 
-/// One reply of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
     /// The worker still runs the call.
@@ -142,22 +129,17 @@ pub(crate) enum Frame {
 
 impl Frame {
     pub(crate) fn write(&self) -> Bytes {
-        let json = |kind: u8, body: serde_json::Result<Vec<u8>>| {
-            let mut bytes = vec![kind];
-            bytes.extend_from_slice(&body.unwrap_or_default());
-            Bytes::from(bytes)
-        };
         match self {
             Self::Beat => Bytes::from_static(b"~"),
-            Self::Refused(refusal) => json(b'-', serde_json::to_vec(refusal)),
-            Self::Progress(fraction, message) => json(b'%', serde_json::to_vec(&(fraction, message))),
-            Self::Event(event) => json(b'!', serde_json::to_vec(event)),
+            Self::Refused(refusal) => json(b'-', refusal),
+            Self::Progress(fraction, message) => json(b'%', &(fraction, message)),
+            Self::Event(event) => json(b'!', event),
             Self::Chunk(number, body) => part(b'+', *number, body),
             Self::End(chunks, body) => part(b'=', *chunks, body),
         }
     }
 
-    /// Reads a frame. The parts of a body are read by [`read_json`] when they are put together.
+    /// Reads a frame. [`read_json`] reads the joined parts of a body.
     pub(crate) fn read(message: &Bytes, redactor: &Redactor) -> Option<Self> {
         let body = message.get(1..)?;
         Some(match message[0] {
@@ -178,12 +160,18 @@ impl Frame {
     }
 }
 
-/// Reads what another program has sent, without the secrets of this one.
+/// Reads another program's message, without the secrets of this one.
 pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8], redactor: &Redactor) -> Option<T> {
     if redactor.is_empty() {
         return serde_json::from_slice(body).ok();
     }
     serde_json::from_str(Unread::new(body).text(redactor).as_str()).ok()
+}
+
+fn json(kind: u8, body: &impl Serialize) -> Bytes {
+    let mut bytes = vec![kind];
+    bytes.extend_from_slice(&serde_json::to_vec(body).unwrap_or_default());
+    Bytes::from(bytes)
 }
 
 fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
@@ -194,16 +182,19 @@ fn part(kind: u8, number: u32, body: &[u8]) -> Bytes {
     bytes.freeze()
 }
 
-/// Returns the frames of a body, none of which is longer than a message may be.
+/// Splits a body into frames that fit a message.
 pub(crate) fn frames_of(body: &Bytes, max_payload: usize) -> impl Iterator<Item = Frame> {
     let length = max_payload.saturating_sub(OVERHEAD).max(OVERHEAD);
     let chunks = body.len().saturating_sub(1) / length;
-    (0..=chunks).map(move |number| {
-        let start = number * length;
-        let body = body.slice(start..body.len().min(start + length));
-        let count = u32::try_from(number).unwrap_or(u32::MAX);
-        if number == chunks { Frame::End(count, body) } else { Frame::Chunk(count, body) }
-    })
+    (0..=chunks).map(move |number| frame_of(body, number, chunks, length))
+}
+
+/// Returns the frame with this number. All but the last have this length.
+fn frame_of(body: &Bytes, number: usize, chunks: usize, length: usize) -> Frame {
+    let start = number * length;
+    let part = body.slice(start..body.len().min(start + length));
+    let count = u32::try_from(number).unwrap_or(u32::MAX);
+    if number == chunks { Frame::End(count, part) } else { Frame::Chunk(count, part) }
 }
 
 /// The chunks of a body that have arrived.
@@ -213,17 +204,13 @@ pub(crate) struct Assembly {
     length: usize,
 }
 
-/// Why a body cannot be put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AssemblyFault {
-    /// A chunk is missing.
     Gap,
-    /// The body has more bytes than allowed.
     TooLong,
 }
 
 impl Assembly {
-    /// Adds a chunk.
     pub(crate) fn add(&mut self, number: u32, part: Bytes, limit: usize) -> Result<(), AssemblyFault> {
         if usize::try_from(number).ok() != Some(self.parts.len()) {
             return Err(AssemblyFault::Gap);
@@ -248,12 +235,12 @@ impl Assembly {
     }
 }
 
-/// What a worker says about itself, each second and on request.
+/// What a worker announces about itself, each second and on request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Announcement {
     pub(crate) worker: String,
     pub(crate) versions: Vec<NamespaceVersion>,
-    /// Whether a call may be sent again, because the worker claims it in a ledger.
+    /// Whether a ledger allows a call to be sent again.
     #[serde(default)]
     pub(crate) has_ledger: bool,
     #[serde(default)]

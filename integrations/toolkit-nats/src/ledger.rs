@@ -16,15 +16,14 @@ use toolkit_core::CancellationToken;
 
 /// The time between two looks at a call that another worker runs.
 pub(crate) const POLL: Duration = Duration::from_millis(200);
-/// The time between two renewals of the leases of a worker.
 const RENEWAL: Duration = Duration::from_secs(2);
 /// How long a claim whose answer was lost is withdrawn.
 const WITHDRAWAL: Duration = Duration::from_secs(20);
-/// The time after which a claim that is not renewed belongs to a lost worker, in seconds.
+/// The seconds after which the worker of a claim without renewal counts as lost.
 const LEASE: f64 = 10.0;
 
-/// Creates the table. The lock lasts until the end of the request. Without it, workers that start at the same time would
-/// fail.
+/// Creates the table. The lock lasts until the end of the request: without it, workers that start at once
+/// would fail.
 const TABLE: &str = "
     SELECT pg_advisory_xact_lock(8389754676633367906);
     CREATE TABLE IF NOT EXISTS toolkit_calls (
@@ -44,13 +43,12 @@ const CLAIM: &str = "
         clock_timestamp() + make_interval(secs => $6), NULL, NULL, clock_timestamp() + make_interval(secs => $7))
     ON CONFLICT DO NOTHING RETURNING claim";
 
-/// Reads a call. Its outcome is unknown if the lease has ended before the call, or if the call has ended without a result.
+/// Reads a call. Its outcome is unknown if the lease ended first, or the call ended without a result.
 const READ: &str = "
     SELECT fingerprint, claim, result, done IS NOT NULL OR lease < clock_timestamp() AS has_ended
     FROM toolkit_calls WHERE caller = $1 AND id = $2";
 
-/// Stores the outcome, or that it is unknown, also after the lease has ended: a late outcome is known, and the call never
-/// runs again.
+/// Stores the outcome, or that it is unknown. A late outcome is stored, too: the call never runs again.
 const FINISH: &str = "
     UPDATE toolkit_calls SET done = clock_timestamp(), result = $4
     WHERE caller = $1 AND id = $2 AND claim = $3 RETURNING true";
@@ -59,19 +57,21 @@ const RENEW: &str = "
     UPDATE toolkit_calls SET lease = clock_timestamp() + make_interval(secs => $2)
     WHERE worker = $1 AND done IS NULL RETURNING true";
 
-/// Removes the claim of a call that has not run.
 const WITHDRAW: &str = "
     DELETE FROM toolkit_calls WHERE caller = $1 AND id = $2 AND claim = $3 AND done IS NULL RETURNING true";
 
 const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp() RETURNING true";
 
-/// A ledger of calls in a PostgreSQL database, version 11 or later. Clones share one connection.
+/// Keeps a ledger of calls in a PostgreSQL database, version 11 or later.
 ///
-/// A worker with a ledger claims each call that may not be repeated before it runs, and stores its outcome before it answers. A call whose id was
-/// claimed does not run again: its outcome is returned, or, if its worker was lost, the caller learns that it is unknown.
+/// Clones share one connection.
 ///
-/// The table `toolkit_calls` is created in the first schema of the search path if it does not exist. All times are those of
-/// the database. An entry is deleted after the [retention](Self::with_retention), and its id may then run again.
+/// A worker claims each call that may not be repeated before it runs, and stores its outcome before it
+/// answers. A claimed id does not run again: its outcome is returned, or reported as unknown if its worker
+/// was lost.
+///
+/// The table `toolkit_calls` is created in the first schema of the search path. All times are those of the
+/// database. After the [retention](Self::with_retention), an entry is deleted, and its id may run again.
 ///
 /// ```no_run
 /// use toolkit_ai::ToolRegistry;
@@ -88,11 +88,10 @@ const EXPIRE: &str = "DELETE FROM toolkit_calls WHERE expiry < clock_timestamp()
 pub struct CallLedger {
     connection: Arc<LedgerConnection>,
     retention: Duration,
-    /// The claims whose answers were lost, and since when: the calls do not run, but the ledger may have the claims.
+    /// The claims whose answers were lost, and since when. Their calls do not run.
     withdrawn: Arc<Mutex<Vec<(ClaimedCall, Instant)>>>,
 }
 
-/// A call that a worker claims.
 #[derive(Clone)]
 pub(crate) struct ClaimedCall {
     caller: Vec<u8>,
@@ -103,8 +102,8 @@ pub(crate) struct ClaimedCall {
 }
 
 impl ClaimedCall {
-    /// Creates the claim of a worker for a call of `caller`. `number` is another for each call that the worker accepts, so
-    /// no call takes the claim of an earlier one for its own.
+    /// Creates a worker's claim for a call of `caller`. `number` is unique for the worker, so no call takes
+    /// an earlier claim.
     pub(crate) fn new(
         caller: Vec<u8>,
         head: &CallHead<'_>,
@@ -134,24 +133,30 @@ pub(crate) enum Claim {
     Ours,
     Done(Vec<u8>),
     Running,
-    /// The outcome is unknown: the worker was lost, or has stopped the call.
+    /// The worker was lost, or has stopped the call.
     Unknown,
     OfAnotherCall,
 }
 
 impl CallLedger {
-    /// Connects without encryption. `config` is a connection string, such as `host=localhost user=ada dbname=calls`. Use
-    /// this for a server on the same machine or in a private network.
+    /// Connects without encryption, to a server on this machine or in a private network.
+    ///
+    /// `config` is a connection string, such as `host=localhost user=ada dbname=calls`.
     ///
     /// # Errors
-    /// [`LedgerError`] if the connection string is invalid, the server cannot be reached, or the table cannot be created.
+    /// [`LedgerError`] if the connection string is invalid, the server cannot be reached, or the table cannot
+    /// be created.
     pub async fn connect(config: &str) -> Result<Self, LedgerError> {
-        // Without the reason, because it may quote parts of a password.
-        let invalid = |_| LedgerError::new("the connection string of the ledger is invalid");
-        Self::connect_with(config.parse().map_err(invalid)?, NoTls).await
+        let Ok(config) = config.parse() else {
+            // The reason may quote parts of a password.
+            return Err(LedgerError::new("the connection string of the ledger is invalid"));
+        };
+        Self::connect_with(config, NoTls).await
     }
 
-    /// Connects with encryption. `tls` is a connector from a crate such as `tokio-postgres-rustls`.
+    /// Connects with encryption.
+    ///
+    /// `tls` is a connector from a crate such as `tokio-postgres-rustls`.
     ///
     /// # Errors
     /// [`LedgerError`] if the server cannot be reached, or the table cannot be created.
@@ -171,16 +176,17 @@ impl CallLedger {
         Ok(Self { connection: Arc::new(connection), retention, withdrawn: Arc::default() })
     }
 
-    /// Sets the time until an entry is deleted. It must be longer than the time in which callers come back. The default is
-    /// seven days.
+    /// Sets the time until an entry is deleted, longer than callers take to come back.
+    ///
+    /// The default is seven days.
     #[must_use]
     pub fn with_retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
         self
     }
 
-    /// Claims a call, or says why it may not run. After a lost connection, the same claim is found again. After an error,
-    /// the call must not run, and another worker may claim it when [`renew_leases`] has withdrawn this claim.
+    /// Claims a call, or says why it may not run. After a lost connection, the same claim is found again.
+    /// After an error, the call must not run until [`renew_leases`] has withdrawn this claim.
     pub(crate) async fn claim(&self, call: &ClaimedCall) -> Result<Claim, LedgerError> {
         let claim = self.try_claim(call).await;
         if claim.is_err() {
@@ -213,7 +219,7 @@ impl CallLedger {
         }
     }
 
-    /// Withdraws the claims whose answers were lost, again and again for some time: a claim may arrive later than its
+    /// Withdraws the claims whose answers were lost, repeatedly: a claim may arrive later than its
     /// withdrawal.
     async fn withdraw(&self) {
         let withdrawn = lock(&self.withdrawn).clone();
@@ -228,7 +234,7 @@ impl CallLedger {
         lock(&self.withdrawn).retain(|(_, since)| since.elapsed() < WITHDRAWAL);
     }
 
-    /// Returns what is known about a call. `None` if no worker has claimed it.
+    /// Returns what is known about a call. `None` if it is unclaimed.
     pub(crate) async fn stored(&self, caller: &[u8], id: &str) -> Result<Option<Claim>, LedgerError> {
         Ok(self.read(caller, id.as_bytes()).await?.map(|(_, _, claim)| claim))
     }
@@ -245,8 +251,8 @@ impl CallLedger {
         Ok(Some((row.try_get(0)?, row.try_get(1)?, claim)))
     }
 
-    /// Stores the outcome of a claimed call. `None` means that it is unknown. While the database cannot be reached, tries
-    /// again until `give_up`.
+    /// Stores the outcome of a claimed call; `None` means unknown. Without a connection, tries again until
+    /// `give_up`.
     pub(crate) async fn finish(
         &self,
         call: &ClaimedCall,
@@ -268,7 +274,7 @@ impl CallLedger {
     }
 }
 
-/// Renews the leases of a worker, withdraws claims of calls that it does not run, and deletes expired entries, until the worker has ended.
+/// Renews a worker's leases, withdraws unused claims, and deletes expired entries, until `ended`.
 pub(crate) fn renew_leases(ledger: Option<&CallLedger>, worker: &str, ended: CancellationToken) {
     let Some(ledger) = ledger.cloned() else { return };
     let worker = worker.to_owned();

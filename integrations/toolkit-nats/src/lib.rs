@@ -1,7 +1,7 @@
 //! Tools on many machines, over NATS.
 //!
-//! A [`Worker`] serves a registry, or a part of it. A [`FleetTools`] discovers the workers of a [`Fleet`], and its tools
-//! join a registry like all others. The README says how it works, and what each failure means.
+//! A [`Worker`] serves a registry, or a part of it. A [`FleetTools`] discovers the workers of a [`Fleet`],
+//! and its tools join a registry like all others. The README explains how, and what each failure means.
 //!
 //! ```no_run
 //! use toolkit_ai::{LiveRegistry, ToolRegistry};
@@ -54,7 +54,7 @@ pub use ledger::{CallLedger, LedgerError};
 pub use toolkit_core::context::TraceContext;
 pub use worker::{Identity, RemoteCaller, RunningWorker, Worker, WorkerStatistics};
 
-/// Implements `Debug` with the name of the type only: the fields hold addresses, credentials and connections.
+/// Implements `Debug` with the type's name only: fields hold addresses, credentials and connections.
 macro_rules! opaque_debug {
     ($($ty:ident)*) => {$(
         impl std::fmt::Debug for $ty {
@@ -69,7 +69,7 @@ opaque_debug! { Fleet FleetBuilder FleetTool FleetTools FleetToolsBuilder Runnin
 #[cfg(feature = "ledger")]
 opaque_debug! { CallLedger }
 
-/// Compiles the code blocks of the README as doctests.
+/// Compiles the README's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -2,13 +2,12 @@
 
 use toolkit_core::__private::trace::{Empty, OpenSpan, span};
 
-/// The span of one call, at the caller or at the worker.
 #[derive(Clone)]
 pub(crate) struct MessageSpan(OpenSpan);
 
 impl MessageSpan {
-    /// Creates the span of a call that is sent (`send`, `client`) or received (`process`, `consumer`). `parent` is the
-    /// `traceparent` of the caller, if any.
+    /// Creates the span of a call that is sent (`send`, `client`) or received (`process`, `consumer`).
+    /// `parent` is the caller's `traceparent`.
     pub(crate) fn new(operation: &str, kind: &str, tool: &str, call: &str, parent: Option<&str>) -> Self {
         Self(span!(
             "fleet_call",
@@ -25,7 +24,6 @@ impl MessageSpan {
         ))
     }
 
-    /// Records the failure of a call.
     pub(crate) fn fail(&self, kind: &str) {
         self.0.fail(kind);
     }

@@ -3,11 +3,12 @@
 //! | subject | who subscribes |
 //! | --- | --- |
 //! | `P.to.WORKER.CALLER.NAMESPACE.HASH` | one worker: calls |
-//! | `P.to.WORKER.CALLER.cancel` | one worker: the reply subjects of calls that are cancelled |
+//! | `P.to.WORKER.CALLER.cancel` | one worker: the reply subjects of cancelled calls |
 //! | `P.to.WORKER.CALLER.ask` | one worker: questions whether it runs a call, with its reply subject |
 //! | `P.to.WORKER.tick` | the worker itself |
 //!
-//! `WORKER` is two tokens: the name of the worker, which permissions of the server can bind to a user, and an id.
+//! `WORKER` is two tokens: the name of the worker, which permissions of the server can bind to a user, and an
+//! id.
 //!
 //! | subject | who subscribes |
 //! | --- | --- |
@@ -16,19 +17,19 @@
 //! | `P.who` | all workers |
 //! | `P.live.NAME` | callers: announcements of the workers with this name |
 
-/// The place of the name in subjects of a caller or a worker without one.
+/// Stands for the name of a caller or a worker without one.
 pub(crate) const ANONYMOUS: &str = "_";
 
-/// The place of the namespace in subjects of tools without a namespace.
+/// Stands for the namespace of tools without one.
 const NO_NAMESPACE: &str = "=";
 
-/// The place of the version in subjects of cancellations. A version has two tokens.
+/// Stands for the version in cancellations. A version has two tokens.
 const CANCEL: &str = "cancel";
 
-/// The place of the version in subjects of questions whether a call runs.
+/// Stands for the version in questions whether a call runs.
 const ASK: &str = "ask";
 
-/// One version of a namespace: its name, and the hash of its definitions.
+/// The name of a namespace, and the hash of its definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NamespaceVersion {
     pub(crate) namespace: Option<String>,
@@ -36,40 +37,38 @@ pub(crate) struct NamespaceVersion {
 }
 
 impl NamespaceVersion {
-    /// Returns the last two tokens of subjects about this version. A dot would begin another token.
+    /// Returns the version's two tokens, without further dots.
     pub(crate) fn tokens(&self) -> String {
         let namespace = self.namespace.as_deref().unwrap_or(NO_NAMESPACE);
         format!("{}.{}", namespace.replace('.', "/"), self.hash)
     }
 }
 
-/// The end of the subject of ticks.
 const TICK: &str = "tick";
 
-/// Returns the subject of cancellations, after the prefix of the fleet.
+/// Returns the subject of cancellations, after the fleet's prefix.
 pub(crate) fn cancellations(worker: &str, caller: &str) -> String {
     format!("to.{worker}.{caller}.{CANCEL}")
 }
 
-/// Returns the subject of questions whether a call runs, after the prefix of the fleet.
+/// Returns the subject of questions, after the fleet's prefix.
 pub(crate) fn questions(worker: &str, caller: &str) -> String {
     format!("to.{worker}.{caller}.{ASK}")
 }
 
-/// Returns the subject of the ticks of a worker, after the prefix of the fleet.
+/// Returns the subject of a worker's ticks, after the fleet's prefix.
 pub(crate) fn ticks(worker: &str) -> String {
     format!("to.{worker}.{TICK}")
 }
 
 /// A message for a worker, by its subject.
 pub(crate) enum Inbound<'a> {
-    /// A call: the name of the caller, and the tokens of the version.
+    /// A call: the caller's name, and the version's tokens.
     Call {
         caller: &'a str,
         version: &'a str,
     },
     Cancel,
-    /// A question whether a call runs.
     Ask,
     Tick,
     Tools {
@@ -118,13 +117,13 @@ impl<'a> Inbound<'a> {
     }
 }
 
-/// Returns the name in the id of a worker, as callers know it. `None` if it is none: an announcement may say anything.
+/// Returns the name in a worker's id. `None` if it has none: an announcement may say anything.
 pub(crate) fn name_of_worker(worker: &str) -> Option<&str> {
     let (name, id) = worker.split_once('.')?;
     (is_token(name) && is_token(id)).then_some(name)
 }
 
-/// Returns whether the text can be one token of a subject, and a part of the name of a service.
+/// Returns whether the text can be a token of a subject and a part of a service's name.
 pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }

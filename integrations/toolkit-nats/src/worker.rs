@@ -1,4 +1,4 @@
-//! Workers: they serve the tools of a registry to the callers of a fleet.
+//! Workers: they serve the tools of a registry to callers.
 
 mod accepted_call;
 mod drain;
@@ -27,11 +27,11 @@ use toolkit_core::__private::{ServedCalls, dispatcher_for};
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher};
 
-/// A worker: serves the tools of a dispatcher to the callers of a [`Fleet`].
+/// Serves the tools of a dispatcher to the callers of a [`Fleet`].
 ///
-/// Workers with the same definitions share the calls. A worker checks arguments, permissions and limits itself, because
-/// each call passes its dispatcher. Tools take the caller as state, `#[state] caller: &RemoteCaller`. Middleware finds it as
-/// the extension [`RemoteCaller`].
+/// Workers with the same definitions share the calls. Each checks arguments, permissions and limits in its
+/// dispatcher. Tools take the caller as state, `#[state] caller: &RemoteCaller`, and middleware as the
+/// extension [`RemoteCaller`].
 ///
 /// ```no_run
 /// use toolkit_ai::middleware::{PermissionRule, Permissions};
@@ -49,7 +49,6 @@ use toolkit_core::{BuildError, Dispatcher};
 #[must_use = "a worker does nothing before `serve` or `start`"]
 pub struct Worker {
     pub(super) dispatcher: Dispatcher,
-    /// The name in its subjects.
     pub(super) name: String,
     /// Whether the dispatcher may have middleware.
     pub(super) has_rules: bool,
@@ -64,7 +63,7 @@ pub struct Worker {
 
 /// Serves the tools of a dispatcher.
 ///
-/// A registry with tools that take a [`RemoteCaller`] must declare this state with
+/// If a tool takes a [`RemoteCaller`], its registry must declare this state with
 /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for Worker {
     fn from(dispatcher: Dispatcher) -> Self {
@@ -84,11 +83,11 @@ impl From<Dispatcher> for Worker {
 }
 
 impl Worker {
-    /// Creates a worker for the tools of a registry. It follows the changes of a [live](toolkit_core::LiveRegistry) one.
-    /// To serve a part of a registry, pass a [view](toolkit_core::ToolRegistry) of it.
+    /// Creates a worker for the tools of a registry or a [view](toolkit_core::ToolRegistry), and follows the
+    /// changes of a [live](toolkit_core::LiveRegistry) one.
     ///
-    /// If a tool has a parameter of the type [`RemoteCaller`], a live registry must declare this state with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    /// If a tool takes a [`RemoteCaller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not.
     ///
     /// # Errors
     /// The errors of [`Dispatcher::new`].
@@ -97,39 +96,45 @@ impl Worker {
         Ok(Self { has_rules: false, ..Self::from(dispatcher) })
     }
 
-    /// Sets the name of the worker in its subjects: letters, digits, `-` and `_`. Several workers may have one name. The
-    /// permissions of the server can bind it to a user, and callers can hear
-    /// [only workers of a name](crate::FleetToolsBuilder::workers_named).
+    /// Sets the worker's name in its subjects: letters, digits, `-` and `_`.
+    ///
+    /// Several workers may share it. The server's permissions can bind it to a user, and callers can select
+    /// [workers by name](crate::FleetToolsBuilder::workers_named).
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the maximum number of calls at the same time, at least one. Beyond it, a call is refused at once, and the
-    /// caller asks another worker. The default is 256.
+    /// Sets the maximum number of concurrent calls, at least one; 256 by default.
+    ///
+    /// Beyond it, a call is refused at once, and the caller asks another worker.
     pub fn with_max_calls(mut self, calls: usize) -> Self {
         self.calls.set_max(calls);
         self
     }
 
-    /// Sets the time that running calls have to end when the worker ends. They are cancelled afterwards, and their outcome is
-    /// unknown to their callers. The default is 30 seconds.
+    /// Sets the time that running calls have when the worker ends; 30 seconds by default.
+    ///
+    /// They are cancelled afterwards, with an unknown outcome.
     pub fn with_drain_time(mut self, time: Duration) -> Self {
         self.drain_time = time;
         self
     }
 
-    /// Sets the maximum size of a result in bytes of JSON. A longer result becomes an error. The default is 16 MiB.
+    /// Sets the maximum size of a result in bytes of JSON; 16 MiB by default.
+    ///
+    /// A longer result becomes an error.
     pub fn with_max_result_bytes(mut self, bytes: usize) -> Self {
         self.max_result_bytes = bytes;
         self
     }
 
-    /// Sets the function that checks the signed token of each call: it returns who calls, or why the token is refused.
-    /// The signature, the audience and the end of the token are the function's to check.
+    /// Sets the function that checks the signed token of each call, including signature, audience and expiry.
     ///
-    /// **A call without a token is not refused: it runs as an anonymous call.** The function is not asked about it, so a tool
-    /// or a middleware that needs a caller must refuse calls whose [`RemoteCaller::identity`] is `None`.
+    /// It returns the caller's identity, or why the token is refused.
+    ///
+    /// **A call without a token is not refused: it runs as an anonymous call**, unseen by the function. A
+    /// tool or a middleware that needs a caller must refuse calls whose [`RemoteCaller::identity`] is `None`.
     pub fn with_verifier<E: Into<Box<dyn Error + Send + Sync>>>(
         mut self,
         verify: impl Fn(&str) -> Result<Identity, E> + Send + Sync + 'static,
@@ -138,27 +143,33 @@ impl Worker {
         self
     }
 
-    /// Takes the name of the caller in the subject as its identity. Only do this if the permissions of the server allow
-    /// each user no other `PREFIX.to.*.*.NAME.>` and `PREFIX.result.NAME`.
+    /// Takes the caller's name in the subject as its identity.
+    ///
+    /// The server's permissions must allow each user no other `PREFIX.to.*.*.NAME.>` and
+    /// `PREFIX.result.NAME`.
     pub fn trust_subjects(mut self) -> Self {
         self.trusts_subjects = true;
         self
     }
 
-    /// Sets the ledger. The worker claims each call before it runs, so no call runs twice. Calls of tools that may be
-    /// [repeated](toolkit_core::ToolMetadata::is_repeatable) are not claimed.
+    /// Sets the ledger.
+    ///
+    /// The worker claims each call before it runs, so no call runs twice. Calls of
+    /// [repeatable](toolkit_core::ToolMetadata::is_repeatable) tools are not claimed.
     #[cfg(feature = "ledger")]
     pub fn with_ledger(mut self, ledger: CallLedger) -> Self {
         self.ledger = Some(ledger);
         self
     }
 
-    /// Starts serving, and returns once the tools can be called. Dropping the returned value stops the worker without
-    /// waiting for its calls.
+    /// Starts serving, and returns once the tools can be called.
+    ///
+    /// Dropping the returned value stops the worker without waiting for its calls.
     ///
     /// # Errors
-    /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool, [`Prefix`](crate::FleetErrorKind::Prefix) for an
-    /// illegal name, [`Permission`](crate::FleetErrorKind::Permission) if the server refuses a subject, and
+    /// [`Build`](crate::FleetErrorKind::Build) if a rule selects no tool,
+    /// [`Prefix`](crate::FleetErrorKind::Prefix) for an illegal name,
+    /// [`Permission`](crate::FleetErrorKind::Permission) for a refused subject, and
     /// [`Connection`](crate::FleetErrorKind::Connection) if the connection has ended.
     pub async fn start(self, fleet: &Fleet) -> Result<RunningWorker, FleetError> {
         self.dispatcher.check()?;
@@ -168,10 +179,12 @@ impl Worker {
         serving::start(self, fleet.clone()).await
     }
 
-    /// Serves until the process gets SIGTERM or is interrupted, and [drains](RunningWorker::drain) the calls then.
+    /// Serves until the process gets SIGTERM or is interrupted, then [drains](RunningWorker::drain) the
+    /// calls.
     ///
     /// # Errors
-    /// The errors of [`start`](Self::start), and [`Connection`](crate::FleetErrorKind::Connection) if the signals cannot be received.
+    /// The errors of [`start`](Self::start), and [`Connection`](crate::FleetErrorKind::Connection) if the
+    /// signals cannot be received.
     pub async fn serve(self, fleet: &Fleet) -> Result<(), FleetError> {
         let running = self.start(fleet).await?;
         drain::terminated().await?;

@@ -1,4 +1,4 @@
-//! Single calls: results, errors, what travels with them, and how they fail.
+//! Single calls: results, errors, context, and failures.
 
 use crate::{Nothing, add, call, dispatcher, registry, server, until, wait};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -163,7 +163,7 @@ async fn the_outcome_of_a_lost_worker_is_unknown_unless_the_call_may_be_repeated
     let calls = dispatcher(&tools);
     let calls = calls.batch([ToolCall::new("1", "pay", "{}"), ToolCall::new("2", "read", "{}")]);
     until(|| lost.statistics().in_flight == 2).await;
-    // The worker falls silent, and another one has the same definitions.
+    // Another worker has the silent one's definitions.
     drop(lost);
     let _other = Worker::new(tools_of(false)).unwrap().start(&fleet).await.unwrap();
     let results = calls.finish().await;

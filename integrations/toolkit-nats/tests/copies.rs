@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use toolkit_ai::{ClosureTool, RunContext, ToolCall};
 use toolkit_nats::{CallLedger, FleetTools, Worker};
 
-/// A tool that counts its runs, and waits for a permit to end.
+/// A tool that counts runs and waits for a permit to end.
 struct Pay {
     runs: Arc<AtomicU32>,
     permits: Arc<Semaphore>,
@@ -39,8 +39,7 @@ impl Pay {
     }
 }
 
-/// Delivers a message again, and waits until the worker has taken it: a message with a reply subject that is new, which comes
-/// behind it, has been answered.
+/// Delivers a message again, and waits until a new message behind it is answered.
 async fn deliver_again(client: &Client, call: &Message) {
     let again = |reply| client.publish_with_reply(call.subject.clone(), reply, call.payload.clone());
     again(call.reply.clone().unwrap()).await.unwrap();
@@ -51,7 +50,6 @@ async fn deliver_again(client: &Client, call: &Message) {
     answers.next().await.unwrap();
 }
 
-/// Returns the message of a call of `run`.
 async fn message_of(calls: &mut Subscriber, id: &str) -> Message {
     loop {
         let message = calls.next().await.unwrap();
@@ -61,7 +59,7 @@ async fn message_of(calls: &mut Subscriber, id: &str) -> Message {
     }
 }
 
-/// A copy that comes while the call runs, one that comes later, and one of a call that was refused.
+/// Copies during a call, after it, and of a refused one.
 #[tokio::test]
 async fn a_message_that_comes_again_runs_nothing() {
     for has_ledger in [false, true] {

@@ -55,7 +55,7 @@ async fn a_lost_worker_is_noticed() {
     assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
 }
 
-/// Neither the registry nor what the model is shown changes, whether the workers were lost or have left.
+/// The registry and what the model sees stay, whether workers were lost or have left.
 #[tokio::test]
 async fn tools_stay_while_all_workers_are_away_shortly() {
     let Some(fleet) = server::fleet().await else { return };
@@ -68,7 +68,7 @@ async fn tools_stay_while_all_workers_are_away_shortly() {
     };
     for is_lost in [true, false] {
         let worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
-        // The tools of a worker that comes are there a moment after it is.
+        // A worker's tools come a moment after it.
         until(|| !tools.workers().is_empty() && live.snapshot().contains("add")).await;
         while sum().await.is_error() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -80,7 +80,7 @@ async fn tools_stay_while_all_workers_are_away_shortly() {
             worker.drain().await;
         }
         until(|| tools.workers().is_empty()).await;
-        // The catalog is made anew after a change of the workers.
+        // The catalog is remade after a change of workers.
         tokio::time::sleep(Duration::from_millis(200)).await;
         let error = sum().await.outcome.unwrap_err();
         assert_eq!(CallFailure::from_error(&error), Some(CallFailure::NoWorker));
@@ -105,7 +105,7 @@ async fn calls_go_to_workers_with_the_definition_that_the_model_was_shown() {
     for _ in 0..20 {
         assert_eq!(call(&tools, "version", "{}").await.to_text(), "old");
     }
-    // The last worker with the old definition goes: the model is shown the new one, and calls of the old one fail.
+    // After the last old worker, the model sees the new definition, and calls of the old one fail.
     old.drain().await;
     let change = changes.next().await.unwrap().unwrap();
     assert!(matches!(change.change, RegistryChange::Replaced { .. }));
@@ -126,7 +126,7 @@ async fn the_definitions_of_a_worker_follow_its_live_registry() {
     until(|| tools.tools().iter().all(|tool| tool.definition().name.as_str() == "wait")).await;
 }
 
-/// Workers that follow each other under load, far from the server: a message is on its way for 20 milliseconds.
+/// Workers change under load, 20 milliseconds from the server.
 #[tokio::test]
 async fn workers_that_end_one_after_another_lose_no_call() {
     let Some([near, far]) = server::near_and_far().await else { return };

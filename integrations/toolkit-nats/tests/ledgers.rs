@@ -9,7 +9,7 @@ use toolkit_ai::context::RunControl;
 use toolkit_ai::{CallId, ClosureTool, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, RunningWorker, StoredCall, Worker};
 
-/// A tool that counts its runs, and takes some time.
+/// A tool that counts its runs and takes time.
 fn pay(runs: &Arc<AtomicU32>, time: Duration) -> ToolRegistry {
     let runs = runs.clone();
     let pay = move |_: Nothing| {
@@ -27,12 +27,10 @@ async fn start(fleet: &Fleet, schema: &Schema, tools: ToolRegistry) -> RunningWo
     Worker::new(tools).unwrap().with_ledger(ledger).trust_subjects().start(fleet).await.unwrap()
 }
 
-/// Joins as a caller that can come back.
 async fn join(fleet: &Fleet) -> FleetTools {
     FleetTools::builder(fleet).name("ada").join().await.unwrap()
 }
 
-/// Makes the call `call_1` of the run `run 7`.
 async fn call(fleet: &FleetTools) -> ToolResult {
     let dispatcher = dispatcher(fleet).with_run(RunContext::new().with_invocation_id("run 7"));
     dispatcher.dispatch([ToolCall::new("call_1", "pay", "{}")]).await.remove(0)
@@ -81,7 +79,6 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     let caller = tokio::spawn(async move { call(&lost).await });
     until(|| runs.load(Ordering::Relaxed) == 1).await;
     assert_eq!(tools.stored_call("run 7/call_1").await.unwrap(), StoredCall::Running);
-    // Both are lost.
     caller.abort();
     drop(worker);
     let update = "UPDATE {}.toolkit_calls SET lease = clock_timestamp() - interval '1 second'";
@@ -95,7 +92,7 @@ async fn a_claim_of_a_lost_worker_is_unknown_and_never_runs_again() {
     schema.drop().await;
 }
 
-/// What may be repeated is not stored, so it does not read what it has read before.
+/// They are not stored, and so read anew.
 #[tokio::test]
 async fn calls_that_may_be_repeated_are_not_claimed() {
     for is_read in [true, false] {
@@ -133,7 +130,6 @@ async fn an_id_belongs_to_one_call_of_one_caller() {
     schema.drop().await;
 }
 
-/// A turn of an agent with one call.
 struct Turn(u32);
 
 impl RunControl for Turn {
@@ -142,7 +138,7 @@ impl RunControl for Turn {
     }
 }
 
-/// As an agent has it, whose provider uses an id again.
+/// An agent's provider uses an id again.
 #[tokio::test]
 async fn calls_with_one_id_and_different_keys_are_different_calls() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
@@ -160,7 +156,7 @@ async fn calls_with_one_id_and_different_keys_are_different_calls() {
     schema.drop().await;
 }
 
-/// Also if they use the same id, name and arguments, as agents of one program do.
+/// Also with the same id, name and arguments, as agents of one program.
 #[tokio::test]
 async fn an_anonymous_caller_finds_only_its_own_calls() {
     let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };

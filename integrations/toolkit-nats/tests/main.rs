@@ -29,12 +29,10 @@ pub(crate) struct Add {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Nothing {}
 
-/// A tool that adds.
 pub(crate) fn add() -> ClosureTool {
     ClosureTool::new("add", "Adds.", |Add { a, b }: Add| a + b).unwrap()
 }
 
-/// A tool that waits until its call is cancelled.
 pub(crate) fn wait() -> ClosureTool {
     let wait = |_: Nothing, context: ToolContext| async move { context.cancelled().await };
     ClosureTool::new_with_context("wait", "Waits.", wait).unwrap()
@@ -44,7 +42,6 @@ pub(crate) fn registry(tools: impl IntoIterator<Item = ClosureTool>) -> ToolRegi
     ToolRegistry::from_tools(tools).unwrap()
 }
 
-/// Calls a tool of the fleet as a model does.
 pub(crate) async fn call(fleet: &FleetTools, tool: &str, arguments: &str) -> ToolResult {
     dispatcher(fleet).dispatch([ToolCall::new("call_1", tool, arguments)]).await.remove(0)
 }
@@ -53,7 +50,7 @@ pub(crate) fn dispatcher(fleet: &FleetTools) -> Dispatcher {
     Dispatcher::new(fleet.registry().unwrap()).unwrap()
 }
 
-/// Waits until a condition holds, for a minute.
+/// Waits for a condition, up to a minute.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
     for _ in 0..6_000 {
         if holds() {

@@ -1,4 +1,4 @@
-//! Rules of permissions that select no tool: a worker with them does not start.
+//! A worker with rules that select no tool does not start.
 
 use crate::{add, registry, server};
 use toolkit_ai::middleware::{PermissionRule, Permissions};

@@ -1,4 +1,4 @@
-//! Servers that want TLS or credentials: each kind connects and carries calls, and without it the server refuses.
+//! Servers that require TLS or credentials, with and without them.
 
 use crate::{add, call, registry, server};
 use data_encoding::BASE64URL_NOPAD;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use toolkit_nats::{Fleet, FleetBuilder, FleetErrorKind, FleetTools, Worker};
 
-/// Starts a server with this configuration. `None` if there is no server outside of CI.
+/// Starts a server, if there is one outside of CI.
 async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
     tokio::task::spawn_blocking(server::address).await.unwrap()?;
     let file = folder.join("server.conf");
@@ -17,7 +17,6 @@ async fn start(folder: &Path, configuration: &str) -> Option<(String, Child)> {
     server::start(&["-c", file.to_str().unwrap()])
 }
 
-/// Calls a tool of a worker over the connection.
 async fn add_over(builder: FleetBuilder) {
     let fleet = builder.connect().await.unwrap();
     let _worker = Worker::new(registry([add()])).unwrap().start(&fleet).await.unwrap();
@@ -25,7 +24,6 @@ async fn add_over(builder: FleetBuilder) {
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
 }
 
-/// Returns why the server is not joined.
 async fn refusal(builder: FleetBuilder) -> String {
     let error = builder.connect().await.unwrap_err();
     assert_eq!(error.kind(), FleetErrorKind::Connection, "{error}");
@@ -63,7 +61,7 @@ async fn each_kind_of_credentials_is_accepted_and_a_connection_without_them_is_r
     assert!(refusal(missing).await.contains("No such file"));
 }
 
-/// The users of the guide: the workers of two teams, and a caller.
+/// The guide's users: workers of two teams, and a caller.
 const USERS: &str = r#"authorization { users: [
     { user: payments, password: secret, permissions: {
         publish: ["shop.live.payments", "shop.to.payments.*.tick"]
@@ -94,7 +92,7 @@ async fn what_the_permissions_of_the_server_do_not_allow_is_said_at_once() {
     };
     let tools = join(&ada, "ada").await.unwrap();
     assert_eq!(call(&tools, "add", r#"{"a": 1, "b": 2}"#).await.to_text(), "3");
-    // A worker cannot speak for those of another team.
+    // A worker cannot speak for another team.
     let weather = connect("weather", "_INBOX").await;
     let refused = [
         (worker("payments").start(&weather).await.map(drop), "shop.to.payments."),
@@ -109,7 +107,7 @@ async fn what_the_permissions_of_the_server_do_not_allow_is_said_at_once() {
     assert!(worker("weather").start(&weather).await.is_ok());
 }
 
-/// Returns the configuration of a server with an operator, and the path of a user's file with credentials.
+/// Returns a server's configuration with an operator, and a user's credentials file.
 fn credentials(folder: &Path) -> (String, String) {
     let operator = KeyPair::new_operator();
     let account = KeyPair::new_account();
@@ -134,7 +132,6 @@ fn credentials(folder: &Path) -> (String, String) {
     (configuration, file.display().to_string())
 }
 
-/// Returns a token about `subject`, signed by `issuer`.
 fn token(subject: &KeyPair, issuer: &KeyPair, kind: &str, mut nats: Value) -> String {
     nats["type"] = kind.into();
     nats["version"] = 2.into();
@@ -159,7 +156,7 @@ basicConstraints = CA:FALSE
 subjectAltName = DNS:localhost, IP:127.0.0.1
 ";
 
-/// Makes an authority, a certificate of the server and one of a client, with `openssl`.
+/// Makes an authority and certificates of server and client with `openssl`.
 fn certificates(folder: &Path) {
     fs::write(folder.join("extensions"), EXTENSIONS).unwrap();
     let make = |name: &str, more: &[&str]| {
@@ -201,7 +198,7 @@ async fn a_server_with_tls_is_known_by_its_authority_and_knows_clients_by_their_
     add_over(known(&address).client_certificate(file("client.pem"), file("client.key"))).await;
     refusal(known(&address)).await;
 
-    // A server without TLS is refused by a program that requires it.
+    // A program that requires TLS refuses a server without.
     let Some(plain) = server::address() else { return };
     let reason = refusal(Fleet::builder(plain).require_tls()).await;
     assert!(reason.ends_with("check that the server uses TLS"), "{reason}");

@@ -59,7 +59,7 @@ async fn a_tool_takes_its_caller_as_state() {
     let _worker = worker.start(&fleet).await.unwrap();
     let tools = FleetTools::builder(&fleet).name("ada").join().await.unwrap();
     assert_eq!(call(&tools, "caller_as_state", "{}").await.to_text(), "ada");
-    // The registry of a dispatcher declares the state itself.
+    // A dispatcher's registry declares the state itself.
     let undeclared = Dispatcher::new(tools![caller_as_state]).map(drop).unwrap_err();
     assert!(undeclared.to_string().contains("RemoteCaller"), "{undeclared}");
     let registry = ToolRegistry::from_tools(tools![caller_as_state]).unwrap();
@@ -108,7 +108,7 @@ async fn a_worker_that_repeats_the_token_does_not_show_it() {
     );
 }
 
-/// Starts a worker, and announces others of the same tools that do not exist. Returns the worker and the tools of the fleet.
+/// Starts a worker and announces missing ones, and returns it with the fleet's tools.
 async fn beside_ghosts(ghosts: &[&str]) -> Option<(RunningWorker, FleetTools)> {
     let address = tokio::task::spawn_blocking(server::address).await.unwrap()?;
     let prefix = server::new_prefix();

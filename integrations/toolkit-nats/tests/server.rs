@@ -15,10 +15,9 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, watch};
 use toolkit_nats::Fleet;
 
-/// The path of the server's program.
 const PROGRAM: &str = "TOOLKIT_NATS_SERVER";
 
-/// Runs the server until the standard input ends: the kernel closes it after every end of the test process.
+/// Runs the server until standard input ends, as it does after every end of the test process.
 const SCRIPT: &str = r#"
 "$@" >/dev/null 2>&1 &
 server=$!
@@ -27,21 +26,20 @@ kill -TERM "$server"
 wait "$server"
 "#;
 
-/// Returns the address of the server, and starts the server first if necessary. `None`, with a word, if there is none
-/// outside of CI.
+/// Returns the server's address, and starts it first. Outside of CI, it may be missing.
 pub(crate) fn address() -> Option<&'static str> {
     static STARTED: OnceLock<Option<(String, Child)>> = OnceLock::new();
     let started = STARTED.get_or_init(|| start(&[]));
     if started.is_none() {
         let missing = format!("no NATS server: install `nats-server`, or set {PROGRAM} to its path");
         assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
-        // Not through `println!`, which is captured in a test that passes.
+        // `println!` is captured in a passing test.
         let _ = writeln!(std::io::stderr(), "skipped, {missing}");
     }
     started.as_ref().map(|(address, _)| address.as_str())
 }
 
-/// Connects to the server with a prefix that no other test has.
+/// Connects with a prefix of its own.
 pub(crate) async fn fleet() -> Option<Fleet> {
     let address = tokio::task::spawn_blocking(address).await.unwrap()?;
     Some(Fleet::builder(address).prefix(new_prefix()).connect().await.unwrap())
@@ -52,8 +50,8 @@ pub(crate) fn new_prefix() -> String {
     format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Connects to the server twice, with a prefix that no other test has: directly, and over a link that `forward` makes of
-/// each direction. The flag says whether the bytes come from the server.
+/// Connects twice, directly and over a link that `forward` makes of each direction, with a prefix of its own.
+/// The flag marks bytes from the server.
 pub(crate) async fn two_links<F: Future<Output = ()> + Send + 'static>(
     forward: impl Fn(OwnedReadHalf, OwnedWriteHalf, bool) -> F + Send + 'static,
 ) -> Option<[Fleet; 2]> {
@@ -76,13 +74,12 @@ pub(crate) async fn two_links<F: Future<Output = ()> + Send + 'static>(
     Some([near, far.connect().await.unwrap()])
 }
 
-/// Connects with a link on which each byte takes 20 milliseconds.
+/// Connects with a link of 20 milliseconds for each byte.
 pub(crate) async fn near_and_far() -> Option<[Fleet; 2]> {
     two_links(|from, to, _| delay(from, to)).await
 }
 
-/// Connects with a link that can be held, like a worker that is stopped: what comes meanwhile waits. The link is open while
-/// the value is `true`.
+/// Connects with a link that holds everything, like a stopped worker, while the value is `false`.
 pub(crate) async fn near_and_held() -> Option<([Fleet; 2], watch::Sender<bool>)> {
     let (gate, opened) = watch::channel(true);
     Some((two_links(move |from, to, _| hold(from, to, opened.clone())).await?, gate))
@@ -98,7 +95,7 @@ async fn hold(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut opened: watch
     }
 }
 
-/// Connects with a link that loses the first message of a call, and nothing else.
+/// Connects with a link that loses only the first message of a call.
 pub(crate) async fn near_and_lossy() -> Option<[Fleet; 2]> {
     two_links(lose_a_call).await
 }
@@ -108,7 +105,7 @@ async fn lose_a_call(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_from_se
     let mut is_lost = false;
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
         let bytes = &bytes[..length];
-        // Only a call has a line with the remaining time. What comes with it are ticks.
+        // Only a call has a line with the remaining time, and ticks come with it.
         if is_from_server && !is_lost && String::from_utf8_lossy(bytes).contains("left_ms") {
             is_lost = true;
         } else if to.write_all(bytes).await.is_err() {
@@ -133,11 +130,11 @@ async fn delay(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     }
 }
 
-/// Connects as a third party that sees the calls of a worker.
+/// Connects to watch the calls of a worker.
 pub(crate) async fn observe(worker: &str) -> (Client, Subscriber) {
     let client = async_nats::connect(address().unwrap()).await.unwrap();
     let calls = client.subscribe(format!("*.to.{worker}.*.*.*")).await.unwrap();
-    // The server has read the subscription when a later message has come back.
+    // The subscription is read when a later message is back.
     let inbox = client.new_inbox();
     let mut echo = client.subscribe(inbox.clone()).await.unwrap();
     client.publish(inbox, "".into()).await.unwrap();
@@ -153,7 +150,8 @@ fn program() -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join("nats-server")).find(|program| program.exists())
 }
 
-/// Starts a server with more options. It ends with the returned process. `None` if there is no program.
+/// Starts a server with more options, or returns `None` without its program. It ends with the returned
+/// process.
 pub(crate) fn start(options: &[&str]) -> Option<(String, Child)> {
     let program = program()?;
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Workers and callers that are silent for a while, and messages that are lost.
+//! Silent workers and callers, and lost messages.
 
 use crate::postgres::Schema;
 use crate::{Nothing, add, call, dispatcher, registry, server, until, wait};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolRegistry, ToolResult};
 use toolkit_nats::{CallFailure, CallLedger, Fleet, FleetTools, RunningWorker, StoredCall, Worker};
 
-/// A tool that counts its runs, and waits for a notice to end.
+/// A tool that counts its runs and waits for a notice.
 fn pay(runs: &Arc<AtomicU32>, end: &Arc<Notify>) -> ToolRegistry {
     let (runs, end) = (runs.clone(), end.clone());
     let pay = move |_: Nothing| {
@@ -31,13 +31,11 @@ async fn with_ledger(fleet: &Fleet, schema: &Schema, tools: ToolRegistry) -> Run
     Worker::new(tools).unwrap().with_ledger(ledger).start(fleet).await.unwrap()
 }
 
-/// Begins the call `call_1` of the run `run 7`.
 fn begin(fleet: &FleetTools, tool: &'static str) -> tokio::task::JoinHandle<ToolResult> {
     let dispatcher = dispatcher(fleet).with_run(RunContext::new().with_invocation_id("run 7"));
     tokio::spawn(async move { dispatcher.dispatch([ToolCall::new("call_1", tool, "{}")]).await.remove(0) })
 }
 
-/// Returns the subject of questions about a call.
 fn question_about(call: &Message) -> String {
     let names: Vec<&str> = call.subject.split('.').collect();
     format!("{}.ask", names[..5].join("."))
@@ -57,11 +55,11 @@ async fn a_stopped_worker_with_a_ledger_ends_its_call_when_it_wakes() {
     let message = calls.next().await.unwrap();
     until(|| runs.load(Ordering::Relaxed) == 1).await;
     gate.send_replace(false);
-    // Another worker takes the call over, and waits for its outcome.
+    // Another worker takes the call over and waits for its outcome.
     let other = with_ledger(&near, &schema, pay(&runs, &end)).await;
     until(|| other.statistics().in_flight == 1).await;
     gate.send_replace(true);
-    // The worker has received all that was sent to it meanwhile.
+    // The worker has received everything sent meanwhile.
     client.request(question_about(&message), "".into()).await.unwrap();
     end.notify_one();
     assert_eq!(result.await.unwrap().to_text(), "paid 0");
@@ -69,7 +67,6 @@ async fn a_stopped_worker_with_a_ledger_ends_its_call_when_it_wakes() {
     schema.drop().await;
 }
 
-/// No other worker waits for the outcome.
 #[tokio::test]
 async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
     let (Some(([near, held], gate)), Some(schema)) = (server::near_and_held().await, Schema::new().await)
@@ -84,8 +81,8 @@ async fn the_result_of_a_stopped_worker_without_others_is_fetched() {
     calls.next().await.unwrap();
     until(|| runs.load(Ordering::Relaxed) == 1).await;
     gate.send_replace(false);
-    // The call is sent again to the worker, which begins nothing that has waited for so long. The server has it before
-    // anything that the worker sends when it wakes.
+    // The call is sent again to the worker, which begins nothing that has waited so long. The server has it
+    // before anything from the waking worker.
     calls.next().await.unwrap();
     gate.send_replace(true);
     let error = result.await.unwrap().outcome.unwrap_err();
@@ -108,7 +105,7 @@ async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
         let (Some(fleet), Some(schema)) = (server::fleet().await, Schema::new().await) else { return };
         let ledger = CallLedger::connect(&schema.config()).await.unwrap();
         let (runs, end) = (Arc::default(), Arc::new(Notify::new()));
-        // The worker's own limit: at the deadline of a call, its caller cancels it.
+        // The worker's own limit, because callers cancel at a call's deadline.
         let limit = Duration::from_secs(if way == "timed out" { 1 } else { 60 });
         let dispatcher = Dispatcher::new(pay(&runs, &end)).unwrap().with_timeout(limit);
         let worker = Worker::from(dispatcher).with_ledger(ledger);
@@ -138,7 +135,7 @@ async fn the_outcome_of_a_run_that_was_stopped_is_unknown() {
     }
 }
 
-/// A synchronous function on the caller's own runtime, such as a tool, blocks it for longer than a worker may be silent.
+/// A synchronous function such as a tool blocks the caller's runtime for longer than a worker may be silent.
 #[test]
 fn a_caller_that_was_blocked_reads_what_has_arrived() {
     let serving = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -174,7 +171,6 @@ async fn a_call_whose_message_was_lost_is_asked_about_and_sent_again() {
     assert_eq!(tools.statistics().repetitions, 1);
 }
 
-/// The question that a caller asks about a call of which it hears nothing.
 #[tokio::test]
 async fn a_worker_says_whether_it_runs_a_call() {
     let Some(fleet) = server::fleet().await else { return };
@@ -195,7 +191,7 @@ async fn a_worker_says_whether_it_runs_a_call() {
     while replies.next().await.unwrap().payload != r#"-"not_running""# {}
 }
 
-/// All but the first part of a large result wait for a question, so that little waits at the server for a slow caller.
+/// Only the first part of a large result comes unasked, so that little waits at the server for slow callers.
 #[tokio::test]
 async fn a_part_of_a_result_follows_when_the_caller_asks() {
     let Some(fleet) = server::fleet().await else { return };
@@ -206,7 +202,7 @@ async fn a_part_of_a_result_follows_when_the_caller_asks() {
     assert_eq!(call(&tools, "long", "{}").await.to_text().len(), 1 << 20);
     let message = calls.next().await.unwrap();
 
-    // The same call for a caller that asks when it has heard a beat behind a part.
+    // The same call for a caller that asks after a beat behind a part.
     let reply = client.new_inbox();
     let mut frames = client.subscribe(reply.clone()).await.unwrap();
     client.publish_with_reply(message.subject.clone(), reply.clone(), message.payload.clone()).await.unwrap();
@@ -222,14 +218,14 @@ async fn a_part_of_a_result_follows_when_the_caller_asks() {
     }
     assert_eq!(kinds, "+~+~+~+~=");
 
-    // A call that is cancelled after its first part does not wait for a question.
+    // A call cancelled after its first part waits for no question.
     let reply = client.new_inbox();
     let mut frames = client.subscribe(reply.clone()).await.unwrap();
     client.publish_with_reply(message.subject.clone(), reply.clone(), message.payload.clone()).await.unwrap();
     while !frames.next().await.unwrap().payload.starts_with(b"+") {}
     let cancel = question_about(&message).replace(".ask", ".cancel");
     client.publish(cancel, reply.to_string().into()).await.unwrap();
-    // The worker would wait for thirty seconds.
+    // The worker would wait thirty seconds.
     let ended = until(|| worker.statistics().in_flight == 0);
     tokio::time::timeout(Duration::from_secs(15), ended).await.unwrap();
 }

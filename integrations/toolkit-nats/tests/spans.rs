@@ -14,7 +14,6 @@ use tracing_subscriber::registry::Registry;
 
 type Fields = BTreeMap<String, String>;
 
-/// The fields of all spans of calls.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<BTreeMap<u64, Fields>>>);
 

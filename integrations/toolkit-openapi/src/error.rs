@@ -3,9 +3,9 @@
 use std::fmt;
 use toolkit_core::error::BuildError;
 
-/// The error of a document that cannot become tools at all, or of a server that does not start.
+/// Reports a document that cannot become tools at all, or a server that does not start.
 ///
-/// A fault in a single operation is an [`OpenApiIssue`](crate::client::OpenApiIssue) instead.
+/// A fault in a single operation is an [`OpenApiIssue`](crate::client::OpenApiIssue).
 #[derive(Clone, PartialEq, Eq)]
 pub struct OpenApiError {
     kind: OpenApiErrorKind,
@@ -18,7 +18,7 @@ pub struct OpenApiError {
 pub enum OpenApiErrorKind {
     /// The file cannot be read.
     File,
-    /// The text is longer than the limit, or has more values than allowed.
+    /// The text is too long, or has too many values.
     TooLarge,
     /// The text is neither JSON nor YAML, or YAML without the feature `yaml`.
     Syntax,
@@ -30,7 +30,7 @@ pub enum OpenApiErrorKind {
     Request,
     /// An adapted tool is faulty, or a rule of the server [selects no tool](toolkit_core::Dispatcher::check).
     Build,
-    /// The server cannot be bound to the address: it is not free, or other machines could reach an open server.
+    /// The address is not free, or other machines could reach an open server.
     Bind,
 }
 
@@ -45,7 +45,7 @@ impl OpenApiError {
         Self::of_text(kind, "the document", fault)
     }
 
-    /// Creates the error of a text: `fault` follows `role`, which says what the text is.
+    /// Creates the error of a text: `fault` follows `role`, the name of the text.
     #[cfg(feature = "client")]
     pub(crate) fn of_text(kind: OpenApiErrorKind, role: impl fmt::Display, fault: impl fmt::Display) -> Self {
         Self::new(kind, format!("{role} {fault}"))
@@ -74,7 +74,6 @@ impl From<BuildError> for OpenApiError {
     }
 }
 
-/// Prints the message, so that a failed `main` shows it.
 impl fmt::Debug for OpenApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -29,19 +29,18 @@ use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolError};
 use toolkit_http::server::{HttpGuards, checked_path};
 
-/// A server that publishes the tools of a registry as operations of an HTTP API.
+/// Publishes the tools of a registry as operations of an HTTP API.
 ///
-/// Each tool is `POST /tools/{name}` with its arguments as the JSON body. `GET /openapi.json` is the document, and
-/// `GET /` a page of documentation.
+/// Each tool is `POST /tools/{name}` with its arguments as the JSON body. `GET /openapi.json` is the
+/// document, and `GET /` a page of documentation.
 ///
-/// An output that is JSON is the body of the response; so is the text of a text, and the bytes of a single media item.
+/// The body of a response is the JSON, the text, or the bytes of the single media item that the tool returns.
 /// Any other output is a JSON object with a list `content`. An error is a problem (RFC 9457), with the
-/// [kind](toolkit_core::ErrorKind) as `kind`. A request with `Accept: text/event-stream` gets the progress of the call
-/// as server-sent events, and last the event `result` or `error`. `Prefer: wait=10` limits the time of a call to ten
-/// seconds.
+/// [kind](toolkit_core::ErrorKind) as `kind`. With `Accept: text/event-stream`, a call sends progress as
+/// server-sent events, and last the event `result` or `error`. `Prefer: wait=10` limits it to ten seconds.
 ///
-/// Calls go through the dispatcher with its permissions, limits and middleware. A call is dropped if its client goes
-/// away. If the registry is [live](toolkit_core::LiveRegistry), the document follows its changes.
+/// Calls go through the dispatcher, and are dropped if their client goes away. The document follows a
+/// [live](toolkit_core::LiveRegistry) registry.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -74,8 +73,8 @@ pub struct OpenApiServer {
 impl OpenApiServer {
     /// Creates a server for the tools of a registry.
     ///
-    /// If a tool has a parameter of the type [`HttpCaller`], a live registry must declare this state with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    /// If a tool takes an [`HttpCaller`], a live registry must declare this state with
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not.
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
@@ -88,7 +87,7 @@ impl OpenApiServer {
         self
     }
 
-    /// Sets the title and the version of the API in the document, `Tools` and `1.0.0` by default.
+    /// Sets the API's title and version in the document, `Tools` and `1.0.0` by default.
     pub fn with_name(self, title: impl Into<String>, version: impl Into<String>) -> Self {
         self.with(|api| {
             api.title = title.into();
@@ -96,27 +95,28 @@ impl OpenApiServer {
         })
     }
 
-    /// Sets the description of the API in the document.
+    /// Sets the API's description in the document.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         self.with(|api| api.description = Some(description.into()))
     }
 
-    /// Sets the path before all paths of the server, such as `/api`. It is empty by default.
+    /// Sets the path before all paths of the server, such as `/api`; empty by default.
     ///
     /// # Errors
-    /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
-    /// a part begins with `:` or `*`, which routers take for the name of a parameter.
+    /// The path has a part `.` or `..`, or characters that a URL has only percent-encoded. Also if a part
+    /// begins with `:` or `*`, which routers take for the name of a parameter.
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = checked_path(path.as_ref())?;
         Ok(self.with(|api| api.path = path))
     }
 
-    /// Adds a value to the state of each call, computed from the [`HttpCaller`]. If `state` returns an error, the call
-    /// fails with this error.
+    /// Adds a value to the state of each call, computed from the [`HttpCaller`].
+    ///
+    /// An error of `state` fails the call.
     ///
     /// The registry must declare the type with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). Headers are claims of the client. Take a
-    /// tenant or a user from [`HttpCaller::extension`], where an authentication layer adds checked claims.
+    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). Headers are claims of the client: take
+    /// checked claims of an authentication layer from [`HttpCaller::extension`].
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
@@ -139,30 +139,34 @@ impl OpenApiServer {
         self.with(|api| api.calls.add_state(state))
     }
 
-    /// Sets the maximum number of calls at the same time, 1,000 by default. Further calls are refused with the status
-    /// 503. A maximum of zero counts as one.
+    /// Sets the maximum number of concurrent calls, 1,000 by default.
+    ///
+    /// Further calls get the status 503. Zero counts as one.
     pub fn with_max_calls(self, calls: usize) -> Self {
         self.with(|api| api.calls.set_max(calls))
     }
 
-    /// Requires the header `Authorization: Bearer …` with this token in every request, and says so in the document.
-    /// Spaces and line breaks around the token are ignored. An empty token refuses every request.
+    /// Requires the header `Authorization: Bearer …` with this token in every request, and documents it.
     ///
-    /// For tokens with claims, put the [service](Self::into_service) behind an authentication layer of your own, and read
-    /// the claims with [`HttpCaller::extension`].
+    /// Spaces and line breaks around it are ignored. An empty token refuses every request.
+    ///
+    /// For tokens with claims, use an authentication layer around the [service](Self::into_service) and
+    /// [`HttpCaller::extension`].
     pub fn with_bearer_token(self, token: impl AsRef<str>) -> Self {
         self.with(|api| api.guards.set_token(token.as_ref()))
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this machine
-    /// are accepted, so that no web page can reach the server through a host name of its own (DNS rebinding). An empty
-    /// list restores the default.
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// The default is the names of this machine, which prevents DNS rebinding. An empty list restores it.
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         self.with(|api| api.guards.set_hosts(hosts))
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com`. By default, only origins of
-    /// this machine are accepted. Pages of accepted origins may call the server from a browser.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com`.
+    ///
+    /// The default is the origins of this machine. Pages of accepted origins may call the server from a
+    /// browser.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         self.with(|api| api.guards.set_origins(origins))
     }
@@ -180,11 +184,12 @@ impl OpenApiServer {
         self.api.document().to_string()
     }
 
-    /// Returns the server as a tower service, for any HTTP server. [Check](Dispatcher::check) rules before: while one
-    /// selects no tool, all calls are refused.
+    /// Returns the server as a tower service, for any HTTP server.
     ///
-    /// A router may nest the service at the [path](Self::with_path) of the server, which the document names. The service
-    /// answers requests with this path before theirs, and requests from which the router has taken it off.
+    /// [Check](Dispatcher::check) rules before: while one selects no tool, all calls are refused.
+    ///
+    /// A router may nest it at its [path](Self::with_path): requests are accepted with this path and without
+    /// it.
     ///
     /// ```no_run
     /// use axum::Router;
@@ -205,7 +210,8 @@ impl OpenApiServer {
         HttpService::new(Arc::new(self.api)).nested()
     }
 
-    /// Returns the server as a router of axum 0.8, to merge it into an application (feature `axum-08`).
+    /// Returns the server as a router of axum 0.8 (feature `axum-08`).
+    ///
     /// [Check](Dispatcher::check) rules before: while one selects no tool, all calls are refused.
     ///
     /// ```
@@ -228,20 +234,23 @@ impl OpenApiServer {
             .route_service(&format!("{path}/tools/{{name}}"), service)
     }
 
-    /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
+    /// Binds the server to an address, such as `127.0.0.1:8000`.
+    ///
+    /// Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can reach it, and no
-    /// [hosts are allowed](Self::with_allowed_hosts) or no [token is required](Self::with_bearer_token). Behind
-    /// authentication of your own, serve the [service](Self::into_service).
+    /// The address is not free, or a rule [selects no tool](Dispatcher::check). Also if other machines can
+    /// reach it, and no [hosts are allowed](Self::with_allowed_hosts) or no [token is
+    /// required](Self::with_bearer_token). With your own authentication, serve the
+    /// [service](Self::into_service).
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<BoundApi, OpenApiError> {
         BoundApi::new(self.api, address).await
     }
 
-    /// Serves clients at an address, until the process receives an interrupt or a request to terminate.
+    /// Serves clients at an address until the process is interrupted or told to terminate.
     ///
     /// # Errors
-    /// The server cannot be bound to the address. See [`bind`](Self::bind).
+    /// Those of [`bind`](Self::bind).
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), OpenApiError> {
         self.bind(address).await?.run().await;
         Ok(())
@@ -250,7 +259,7 @@ impl OpenApiServer {
 
 /// Serves the tools of a dispatcher.
 ///
-/// A registry with tools that take an [`HttpCaller`] must declare this state with
+/// If a tool takes an [`HttpCaller`], its registry must declare this state with
 /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for OpenApiServer {
     fn from(dispatcher: Dispatcher) -> Self {

@@ -73,7 +73,7 @@ async fn json_is_trimmed_with_a_word_of_how_to_get_more() {
     assert_eq!(output.to_text(), kept);
     let message = "`pets` has 5 items; the first 2 are shown. There are more pages. To get other parts, use `page`, `per_page`.";
     assert_eq!((output.message(), output.structured()), (message, None));
-    // A field that the program has misspelt.
+    // A misspelt field.
     let builder = service.builder().answer_fields("call", ["totl", "pets.name"]);
     let tools = registry(builder, document("get", "/plain", operation.clone()));
     let output = tools.call("call", "{}").await.unwrap();
@@ -158,7 +158,7 @@ async fn an_answer_has_limits_of_time_and_size() {
     let message = "The call of the service failed: the response is longer than 1000 bytes. To get other parts, use `page_size`.";
     assert_eq!((error.message(), error.is_retryable()), (message, false));
 
-    // The service never answers: the limit of the call ends it, and the connection with it.
+    // The call's limit ends it and its connection.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let builder = service.builder().base_url(&url);

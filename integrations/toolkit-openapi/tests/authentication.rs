@@ -9,7 +9,7 @@ use toolkit_ai::{State, ToolError};
 use toolkit_openapi::OpenApiErrorKind;
 use toolkit_openapi::client::{CallerCredentials, ClientCredentials, Credentials, OpenApiTools};
 
-/// Returns a document with an operation that needs one of these ways, and the schemes.
+/// Returns a document with an operation that needs one of these ways.
 fn secured(ways: Value, token_url: &str) -> Value {
     let mut document = document("get", "/", json!({"security": ways}));
     let flows = json!({"clientCredentials": {"tokenUrl": token_url, "scopes": {"read": "", "write": ""}}});
@@ -47,7 +47,7 @@ async fn each_scheme_has_its_place() {
         (json!([{"bearer": []}]), "GET /", "authorization", "Bearer token"),
         (json!([{"openid": ["a", "b"]}]), "GET /", "authorization", "Bearer a+b"),
         (json!([{"custom": []}]), "GET /", "authorization", "Hoba signature"),
-        // The first way that is complete; anonymous only without any.
+        // The first complete way counts, and anonymous only without any.
         (
             json!([{}, {"tls": []}, {"unknown": [], "header": []}, {"bearer": []}]),
             "GET /",
@@ -80,7 +80,7 @@ async fn a_credential_that_does_not_fit_its_scheme_is_an_error_before_the_first_
         assert_eq!(error.kind(), OpenApiErrorKind::Request);
         let expected = format!("the credentials for `{scheme}` cannot be used: {reason}");
         assert_eq!(error.to_string(), expected);
-        // Those of a caller are only known at the call.
+        // A caller's are known only at the call.
         let callers = CallerCredentials::new().with(service.host(), credentials);
         let tools = registry(service.builder(), document);
         let error = call_with(&tools, json!({}), State::new().with(callers)).await.unwrap_err();
@@ -113,12 +113,12 @@ async fn without_credentials_no_request_is_sent() {
                     credentials; another call of this tool will fail as well";
     assert!(error.message().ends_with(expected), "{error}");
     assert_eq!(service.requests().len(), 0);
-    // The credentials of a caller replace those of the program, also where they have less.
+    // A caller's credentials replace the program's, even where they have less.
     let own = Credentials::new().with_secret("header", "k").with_basic("basic", "a", "b");
     let tools = registry(service.builder().credentials(own), secured(ways.clone(), ""));
     let none = State::new().with(CallerCredentials::new().with(service.host(), Credentials::new()));
     assert!(call_with(&tools, json!({}), none).await.is_err());
-    // Where nothing is secret, there is nothing to mix up.
+    // Without secrets, there is nothing to mix up.
     let open = Recorder::start(|_, _| json_answer(200, &json!({}))).await;
     let elsewhere = || State::new().with(CallerCredentials::new().with("127.0.0.1", Credentials::new()));
     call_with(&registry(open.builder(), secured(json!([{}]), "")), json!({}), elsewhere()).await.unwrap();
@@ -130,7 +130,7 @@ async fn without_credentials_no_request_is_sent() {
             .is_err()
     );
     assert_eq!(open.requests().len(), 1);
-    // A header of the program authenticates where the document knows no way.
+    // A program's header authenticates where the document knows no way.
     let header = Credentials::new().with_header("Authorization", "Token abcdef");
     let tools = registry(service.builder().credentials(header), secured(ways, ""));
     tools.call("call", "{}").await.unwrap();
@@ -139,7 +139,7 @@ async fn without_credentials_no_request_is_sent() {
 
 #[tokio::test]
 async fn no_secret_is_in_an_error_an_answer_or_debug() {
-    // The service repeats everything that it gets.
+    // The service repeats everything.
     let echo = |status: u16| {
         move |request: &crate::recorder::Recorded, _: usize| {
             json_answer(status, &json!({"message": format!("{} {:?}", request.line, request.headers)}))
@@ -162,12 +162,10 @@ async fn no_secret_is_in_an_error_an_answer_or_debug() {
         assert!(!shown.contains("s3cret") && !shown.contains("YWRhOnMzY3JldC1wYXNz"), "{shown}");
         assert!(shown.contains('…'), "{shown}");
     }
-    // A header of the toolset.
     let service = Recorder::start(echo(403)).await;
     let builder = service.builder().header("Authorization", "Token s3cret-token");
     let error = registry(builder, secured(json!([{"tls": []}]), "")).call("call", "{}").await.unwrap_err();
     assert!(service.requests().len() == 1 && !error.message().contains("s3cret"), "{error}");
-    // Illegal in a header.
     let service = Recorder::start(echo(200)).await;
     let illegal = Credentials::new().with_secret("header", "s3cret\nheader");
     let tools = registry(service.builder().credentials(illegal), secured(json!([{"header": []}]), ""));
@@ -231,7 +229,7 @@ async fn a_token_is_fetched_once_and_again_when_it_expires_or_is_refused() {
         "grant_type=client_credentials&scope=read&audience=a%20b&client_id=id%3A1&client_secret=s3cret%20%25";
     assert_eq!(service.requests()[0].body, body);
 
-    // The login fails: the message has the code of the server, and no text that may repeat the secret.
+    // The message has the server's code, and no text that may repeat the secret.
     let service = Recorder::start(|_, _| {
         json_answer(400, &json!({"error": "invalid_client", "error_description": "s3cret %"}))
     })

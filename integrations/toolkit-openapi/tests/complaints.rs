@@ -1,4 +1,4 @@
-//! What users of other importers complain of: requests and answers with their right values.
+//! What users of other importers complain of.
 
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ async fn users_of_one_process_have_their_own_credentials() {
     };
     let elsewhere = CallerCredentials::new().with("127.0.0.1", Credentials::new());
     let allowed = State::new().with(elsewhere.clone().with_fallback());
-    // All at once: no call takes the token of another.
+    // All at once: no call takes another's token.
     let (_, _, _, error) = tokio::join!(
         call_with(&tools, json!({}), state("ada")),
         call_with(&tools, json!({}), state("bob")),

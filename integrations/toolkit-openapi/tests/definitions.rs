@@ -14,7 +14,6 @@ fn read(builder: OpenApiToolsBuilder, document: &Value) -> OpenApiTools {
     builder.read_document(&document.to_string()).unwrap()
 }
 
-/// Returns the only tool of a document with one operation.
 fn tool(operation: Value, components: Value) -> ToolDefinition {
     let toolset = read(OpenApiTools::builder(), &document(operation, components));
     assert_eq!(toolset.issues(), []);
@@ -76,7 +75,6 @@ fn an_operation_that_cannot_be_read_is_an_issue_with_its_place() {
         assert_eq!(names(&toolset), ["get_b"], "{message}");
         assert!(issues(&toolset).iter().any(|issue| issue.ends_with(message)), "{:?}", toolset.issues());
     }
-    // These faults leave the tool.
     for (operation, message) in [
         (json!({}), "the parameter `b` of the path is not declared, so it is any text"),
         (
@@ -327,7 +325,6 @@ fn more_than_forty_tools_are_found_by_search() {
         registry.definitions(toolkit_ai::llm::ApiFormat::Anthropic).to_value().as_array().unwrap().len()
     };
     assert_eq!(published(OpenApiTools::builder(), 40), 40);
-    // The search tools.
     assert_eq!(published(OpenApiTools::builder(), 600), 2);
     assert_eq!(published(OpenApiTools::builder().tool_search_above(700), 600), 600);
     assert_eq!(published(OpenApiTools::builder().tool_search_above(3), 4), 2);

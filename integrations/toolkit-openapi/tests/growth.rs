@@ -1,5 +1,5 @@
-//! Reading a document has a budget: at most twenty values in the tools for each byte. `benches/growth.rs` counts the
-//! instructions of reading the same documents.
+//! A document may become at most twenty values in tools for each byte. `benches/growth.rs` reads the same
+//! documents.
 
 #[cfg_attr(not(feature = "yaml"), allow(dead_code, reason = "some shapes are in YAML"))]
 mod shapes;
@@ -14,7 +14,7 @@ use toolkit_ai::{ToolDefinition, ToolProvider};
 use toolkit_openapi::OpenApiErrorKind;
 use toolkit_openapi::client::{OpenApiLimits, OpenApiTools};
 
-/// The number of values that every document may become.
+/// The number of values allowed to any document.
 const LEAST: usize = 10_000;
 
 fn values(value: &Value) -> usize {
@@ -25,18 +25,16 @@ fn values(value: &Value) -> usize {
     }
 }
 
-/// Limits that short documents reach.
 fn tight() -> OpenApiLimits {
     OpenApiLimits::default().with_values_per_byte(1).with_schema_bytes(2 << 10)
 }
 
-/// Returns the number of values in the tools of a document.
 fn made(toolset: &OpenApiTools) -> usize {
     let of_tool = |tool: &ToolDefinition| values(&tool.parameters) + tool.output_schema().map_or(0, values);
     toolset.tools().iter().map(of_tool).sum()
 }
 
-/// Reads a document, and returns what is beyond the budget.
+/// Returns what is beyond the budget.
 fn beyond_budget(name: &str, limits: &OpenApiLimits, text: &str) -> Option<String> {
     let builder = OpenApiTools::builder().document_limits(limits.clone()).output_schemas();
     let made = builder.read_document(text).map_or(0, |toolset| made(&toolset));

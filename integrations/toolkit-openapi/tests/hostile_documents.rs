@@ -1,4 +1,4 @@
-//! Documents of somebody who means harm, and those that crash other importers.
+//! Documents that mean harm, or crash other importers.
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -149,7 +149,7 @@ fn verbose_descriptions_end_with_a_sentence_that_fits() {
     assert!(!description.contains("https://"));
 }
 
-/// Returns a document with one operation, in which a chain of references is in one position: `0` refers to `1`, and so on.
+/// Returns a document with a chain of references in one position, from `0` to `1` and so on.
 fn chained(position: &str, length: usize) -> Value {
     let next = |folder: &str, index: usize| json!({"$ref": format!("#/components/{folder}/{index}")});
     let chain = |folder: &str, link: &dyn Fn(Value) -> Value, last: Value| {

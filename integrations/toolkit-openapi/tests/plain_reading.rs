@@ -1,4 +1,4 @@
-//! Random documents and calls, beside a small and plain reading of the specification: what is sent, and what comes back.
+//! Random documents and calls, beside a plain reading of the specification.
 
 use crate::recorder::{Recorded, Recorder, call_with};
 use axum::body::Body;
@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use toolkit_ai::{State, ToolError, ToolOutput, ToolRegistry};
 use toolkit_openapi::client::{Credentials, OpenApiTools, OpenApiToolsBuilder};
 
-/// How an operation is written in its path.
 #[derive(Debug, Clone, Copy)]
 enum Written {
     Inline,
@@ -25,7 +24,7 @@ fn written() -> impl Strategy<Value = Written> {
     select(vec![Written::Inline, Written::Local, Written::Chain, Written::OtherFile])
 }
 
-/// Returns the toolset of a document with one operation, `call`.
+/// Returns a document's toolset with one operation, `call`.
 fn read(
     builder: OpenApiToolsBuilder,
     written: Written,
@@ -34,7 +33,7 @@ fn read(
     schemes: Value,
 ) -> OpenApiTools {
     operation["operationId"] = "call".into();
-    // What no scheme of the document is, except by a reference.
+    // No scheme is this, except by a reference.
     let session = json!({"type": "apiKey", "in": "cookie", "name": "sid"});
     let own = match written {
         Written::Inline => operation.clone(),
@@ -49,7 +48,7 @@ fn read(
         "x-operations": {"call": operation, "other": {"$ref": "#/x-operations/call"}, "session": session},
         "components": components,
     });
-    // A reference without a file points into the file that has it.
+    // A reference without a file points into its own.
     let other = json!({"it": operation, "components": components}).to_string();
     builder.document("operations/call.json", other).read_document(&document.to_string()).unwrap()
 }
@@ -59,7 +58,7 @@ fn answer(text: &str) -> Response<Body> {
     response.body(Body::from(text.to_owned())).unwrap()
 }
 
-/// Calls the operation of a document that is read for a service with one answer.
+/// Calls the operation of a document, with one answer from the service.
 fn call(
     body: &str,
     tools: impl Fn(&Recorder) -> OpenApiTools,
@@ -81,13 +80,11 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8().unwrap().into_owned()
 }
 
-/// Returns the names and values of a form.
 fn of_form(body: &str) -> Vec<(String, String)> {
     let pairs = body.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap());
     pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
 }
 
-/// Returns the names and contents of the parts of a body.
 fn of_parts(request: &Recorded) -> Vec<(String, String)> {
     let (_, boundary) = request.header("content-type").split_once("boundary=").unwrap();
     let delimiter = format!("\r\n--{boundary}");
@@ -101,7 +98,7 @@ fn of_parts(request: &Recorded) -> Vec<(String, String)> {
     read.collect()
 }
 
-/// Returns what a form has for a value, by OpenAPI 3.1, section 4.8.15.
+/// Returns a value's form fields, by OpenAPI 3.1, section 4.8.15.
 fn in_form(name: &str, value: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
@@ -117,7 +114,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,4}", r#"[ %&=?#/\\.,;:|\[\]{}+"']{1,4}"#]
 }
 
-/// A schema, and a value that it allows.
+/// A schema, and a valid value.
 fn member() -> impl Strategy<Value = (Value, Value)> {
     let texts = select(vec![
         json!({"type": "string"}),

@@ -1,4 +1,4 @@
-//! A service on this machine that records its requests.
+//! A local service that records its requests.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -10,10 +10,9 @@ use tokio::net::TcpListener;
 use toolkit_ai::{State, ToolContext, ToolError, ToolName, ToolOutput, ToolRegistry};
 use toolkit_openapi::client::{Namespaces, OpenApiTools, OpenApiToolsBuilder};
 
-/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
-    /// The method, the path and the query, such as `GET /a?b=c`.
+    /// Method, path and query, such as `GET /a?b=c`.
     pub(crate) line: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
@@ -25,7 +24,7 @@ impl Recorded {
     }
 }
 
-/// A service that answers each request by a function, which also gets the number of earlier requests.
+/// A service that answers by a function, which also gets the number of earlier requests.
 pub(crate) struct Recorder {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Recorded>>>,
@@ -70,18 +69,16 @@ impl Recorder {
         self.requests().into_iter().map(|request| request.line).collect()
     }
 
-    /// Returns the settings for tools of this service, named by their operations.
+    /// Returns settings for tools named by their operations.
     pub(crate) fn builder(&self) -> OpenApiToolsBuilder {
         OpenApiTools::builder().namespaces(Namespaces::None).base_url(&self.url)
     }
 
-    /// Returns the tools of a document with one operation, `call`.
     pub(crate) fn tools(&self, method: &str, path: &str, operation: Value) -> ToolRegistry {
         registry(self.builder(), document(method, path, operation))
     }
 }
 
-/// Returns a document with one operation, `call`.
 pub(crate) fn document(method: &str, path: &str, mut operation: Value) -> Value {
     operation["operationId"] = "call".into();
     json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {path: {method: operation}}})
@@ -93,7 +90,6 @@ pub(crate) fn registry(builder: OpenApiToolsBuilder, document: Value) -> ToolReg
     toolset.registry().unwrap()
 }
 
-/// Calls the operation with the state of a run.
 pub(crate) async fn call_with(
     tools: &ToolRegistry,
     arguments: Value,

@@ -1,14 +1,14 @@
-//! Operations with large parameters: what is left of them within a limit.
+//! Operations with large parameters: what remains within a limit.
 
 use crate::recorder::{Recorder, json_answer};
 use serde_json::{Map, Value, json};
 use toolkit_ai::ToolProvider;
 use toolkit_openapi::client::{Namespaces, OpenApiLimits, OpenApiTools};
 
-/// The number of optional members, of which every other one has a description.
+/// The number of optional members, half of them with a description.
 const OPTIONAL: usize = 120;
 
-/// Returns the operations of payment services in small: a body with many members, each in a form of its own.
+/// Returns small payment operations: bodies with many different members.
 fn operations() -> Vec<(&'static str, Value)> {
     let text = |length: usize| "What it is. ".repeat(length / 12);
     let deep = (0..40).fold(json!({"type": "string"}), |inner, _| {

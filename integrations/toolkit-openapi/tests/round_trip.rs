@@ -1,4 +1,4 @@
-//! A registry that is served, and whose document becomes tools again: same results and errors as called directly.
+//! A served registry's document becomes tools with the same results and errors as direct calls.
 
 use crate::served::registry;
 use axum::Router;
@@ -12,7 +12,7 @@ use toolkit_ai::{Content, ToolOutput};
 use toolkit_openapi::client::{Credentials, Namespaces, OpenApiTools};
 use toolkit_openapi::server::OpenApiServer;
 
-/// What went over the wire for one call: the request line, the media type and the body, and the body of the response.
+/// A call on the wire: request line, media type, body, and the response's body.
 type Exchange = (String, String, String, Vec<u8>);
 
 async fn recorded(exchanges: Arc<Mutex<Vec<Exchange>>>, request: Request, next: Next) -> Response {
@@ -29,7 +29,7 @@ async fn recorded(exchanges: Arc<Mutex<Vec<Exchange>>>, request: Request, next: 
     Response::from_parts(head, Body::from(answer))
 }
 
-/// Returns the bytes of the response to a call with this output.
+/// Returns a response's bytes for this output.
 fn on_the_wire(output: &ToolOutput) -> Vec<u8> {
     match output.content() {
         [Content::Json(json)] => json.as_str().as_bytes().to_vec(),

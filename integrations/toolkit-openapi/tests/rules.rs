@@ -1,4 +1,4 @@
-//! Rules of permissions that select no tool: a server with them does not start.
+//! A server with rules that select no tool does not start.
 
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::registry::IntoRegistrySource;

@@ -1,4 +1,4 @@
-//! What is sent at the edges: no body, and more redirects than are followed.
+//! Edges of requests: no body, and too many redirects.
 
 use crate::recorder::{Recorder, json_answer};
 use axum::body::Body;
@@ -24,7 +24,7 @@ async fn a_loop_of_redirects_is_an_error() {
         assert_eq!((error.message(), error.kind()), (expected, ErrorKind::Failed), "{method} {status}");
         assert_eq!(service.lines().len(), 6, "{method} {status}");
     }
-    // Where the same request may not go on by itself, the place is the answer.
+    // Where the request may not go on by itself, the place is the answer.
     let service = Recorder::start(|_, _| {
         Response::builder().status(303).header("location", "/orders/7").body(Body::empty()).unwrap()
     })

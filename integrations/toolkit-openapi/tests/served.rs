@@ -138,7 +138,7 @@ pub(crate) async fn send(server: OpenApiServer, line: &str, headers: &[(&str, &s
     send_to(server.into_service(), line, headers, body).await
 }
 
-/// Sends a request; `line` is its method and path. Later headers replace earlier ones.
+/// Sends a request, whose method and path are `line`, and whose later headers replace earlier ones.
 async fn send_to<S>(service: S, line: &str, headers: &[(&str, &str)], body: &str) -> Reply
 where
     S: Service<Request<String>, Response = Response<HttpBody>, Error = Infallible>,
@@ -327,7 +327,6 @@ async fn a_call_ends_when_its_client_goes_or_waits_no_longer() {
         let head = format!("POST /tools/wait HTTP/1.1\r\nhost: localhost\r\naccept: {accept}\r\n");
         client.write_all(format!("{head}content-length: 0\r\n\r\n").as_bytes()).await.unwrap();
         timeout(PATIENCE, begun).await.unwrap();
-        // The one place is taken.
         let mut other = TcpStream::connect(address).await.unwrap();
         other
             .write_all(format!("{head}content-length: 0\r\nconnection: close\r\n\r\n").as_bytes())

@@ -35,7 +35,6 @@ fn marked(
     text.unwrap_or_default().repeat(times)
 }
 
-/// Returns the targets of all references in a document.
 fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -177,7 +176,7 @@ fn every_reference_of_the_document_has_its_target() {
     assert_eq!(document["tags"], json!([{"name": "files"}]));
     let example = &operation["requestBody"]["content"]["application/json"]["examples"]["example1"]["value"];
     assert_eq!(example["root"]["name"], "a");
-    // The definition of a recursive type is a schema of the document, and refers to itself there.
+    // A recursive type's definition is a schema of the document, with a reference to itself.
     let schemas = &document["components"]["schemas"];
     let inner = |folder: &Value| folder["properties"]["inner"]["items"]["$ref"].as_str().unwrap().to_owned();
     let target = format!("#/components/schemas/{nested}.Folder_arguments");

@@ -1,4 +1,4 @@
-//! The server as a tower service: behind hyper, below a path of a router, and merged into an application.
+//! The server as a tower service: behind hyper, below a path, and merged into an application.
 
 use crate::served::{add, greet};
 use axum::Router;
@@ -29,7 +29,6 @@ fn server() -> OpenApiServer {
     OpenApiServer::new(ToolRegistry::from_tools(tools![add, greet]).unwrap()).unwrap()
 }
 
-/// Serves a service with hyper alone.
 async fn serve_with_hyper(service: HttpService) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -49,7 +48,7 @@ async fn serve_with_axum(router: Router) -> SocketAddr {
     address
 }
 
-/// Sends a request; `line` is its method and path.
+/// Sends a request, whose method and path are `line`.
 async fn open(address: SocketAddr, line: &str, headers: &str, body: &str) -> TcpStream {
     let request = format!(
         "{line} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
@@ -68,7 +67,6 @@ async fn send(address: SocketAddr, line: &str, body: &str) -> String {
     response
 }
 
-/// Checks that the status of each response is the expected one.
 async fn check(address: SocketAddr, expected: &[(&str, u16)]) {
     for (line, status) in expected {
         let response = send(address, line, r#"{"name": "Ada"}"#).await;

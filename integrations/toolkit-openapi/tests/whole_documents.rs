@@ -1,4 +1,4 @@
-//! Documents with what other readers lose: operations by reference, unions of texts in forms, fragments, encodings.
+//! What other readers lose: operations by reference, unions of texts in forms, fragments, encodings.
 
 use crate::recorder::{Recorder, call_with, document, json_answer, registry};
 use serde_json::{Value, json};
@@ -96,10 +96,10 @@ async fn a_form_is_written_by_the_values_of_the_call() {
     let arguments = json!({"any": "a", "en": "x", "obj": {"k": "v"}, "arr": ["1", "2"]});
     tools.call("f", &arguments.to_string()).await.unwrap();
     assert_eq!(service.requests()[1].body, "any=a&en=x&obj=%7B%22k%22%3A%22v%22%7D&arr=1&arr=2");
-    // A fragment of a path is not sent.
+    // A path's fragment is not sent.
     tools.call("h", "{}").await.unwrap();
     assert_eq!(service.requests()[2].line, "GET /h");
-    // An encoding of a foreign schema is a remark.
+    // A foreign schema's encoding is a remark.
     let picture = "data:image/png;base64,iVBORw0KGgo=";
     tools.call("d", &json!({"av": picture}).to_string()).await.unwrap();
     assert_eq!(service.requests()[3].body, json!({"av": picture}).to_string());

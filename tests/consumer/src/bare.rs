@@ -1,4 +1,4 @@
-//! A module without the prelude: generated code uses only absolute paths.
+//! A module without prelude, for absolute paths in generated code.
 
 #![allow(dead_code, reason = "fields that are only shown count as dead")]
 #![no_implicit_prelude]

@@ -1,6 +1,6 @@
-//! A strict user of every macro: the facade, also under another name, no other dependency, every warning denied.
+//! A strict user of every macro: the facade alone, also renamed, every warning denied.
 //!
-//! Most of the test is that this crate compiles.
+//! Most of the test is that it compiles.
 
 #![allow(clippy::needless_pass_by_value, reason = "owned parameters such as `Option<String>` are under test")]
 #![allow(

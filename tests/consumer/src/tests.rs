@@ -1,4 +1,4 @@
-//! Discovery and calls of every tool, without an async runtime.
+//! Discovery and calls of every tool, without async runtime.
 
 use crate::{bare, generated, kit, params, plain, sets, shadowed};
 use std::collections::BTreeSet;
@@ -10,7 +10,6 @@ use std::task::{Context, Poll, Waker};
 use tk::serde_json::{Value, json};
 use tk::{ToolOutput, ToolRegistry, Toolset};
 
-/// Returns the output of a future that is ready at once.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -61,7 +60,7 @@ fn every_tool_is_discovered() {
     assert_eq!(Arc::new(generated::Generated(1)).tools().len(), 1);
 }
 
-/// The module `shadowed` has each method that generated code calls with a dot, except those with names of our own.
+/// `shadowed` has each method that generated code calls with a dot, except with names of our own.
 #[test]
 fn each_called_method_is_shadowed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -80,7 +79,7 @@ fn each_called_method_is_shadowed() {
         }
     }
     assert!(called.len() > 20, "{called:?}");
-    // The body of a method in a snapshot.
+    // A method's body in a snapshot.
     let _ = called.remove("change");
     let ours = |name: &String| name.starts_with("toolkit_");
     let missing: Vec<&String> =

@@ -1,6 +1,6 @@
-//! Every macro in a program that forbids lints by their names: generated code cannot allow them.
+//! Every macro in a program that forbids lints, which generated code cannot allow.
 //!
-//! Not forbidden are lints that the derives of serde and schemars allow as well, such as `unused_qualifications`.
+//! Lints that derives of serde and schemars allow, such as `unused_qualifications`, are not forbidden.
 
 #![forbid(
     dead_code,
@@ -77,7 +77,6 @@ async fn find_places(
     Ok(format!("{city} {radius} {museums} {parks} {limit} {note:?} {names:?} {}", context.tool_name()))
 }
 
-/// A desk.
 #[derive(Clone, Debug)]
 struct Desk(String);
 

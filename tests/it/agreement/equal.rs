@@ -1,4 +1,4 @@
-//! Calls have one normal form exactly if they decode to the same values, over random types.
+//! Calls have one normal form exactly if they decode alike, over random types.
 
 use super::made;
 use super::random::Random;
@@ -10,16 +10,16 @@ use tokio::runtime::Builder;
 use toolkit_ai::prelude::*;
 use toolkit_ai::serde_json::{Map, Value};
 
-/// How many values are made for each tool.
+/// The values for each tool.
 const VALUES: usize = 12;
 
-/// How many texts are written for each value.
+/// The texts for each value.
 const TEXTS: usize = 6;
 
-/// How many changed values are made of each value.
+/// The changed values for each value.
 const SPOILED: usize = 10;
 
-/// Writes a value as text in one of the ways that mean the same.
+/// Writes a value in one of the ways that mean the same.
 pub(super) struct Writer<'a> {
     pub(super) root: &'a Value,
     pub(super) random: Random,
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
     fn write(&mut self, schema: &'a Value, value: &Value) -> String {
         let schema = resolve(self.root, schema);
         let kind = schema.get("type").and_then(Value::as_str);
-        // In a union, the spelling of a member may tell the branches apart.
+        // A member's spelling may tell branches apart.
         if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
             return value.to_string();
         }
@@ -84,7 +84,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the text of a list or an object as a string, now and then, plain or in a fence.
+    /// Sometimes writes a list or object as a string, plain or in a fence.
     fn in_string(&mut self, schema: &Value, text: String) -> String {
         if std::ptr::eq(schema, self.root) {
             return text;
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &String| required.is_some_and(|names| names.iter().any(|own| own == name));
         for (name, of_member) in properties.into_iter().flatten() {
-            // A default is the value of an absent member, and so is `null` where it is no value itself.
+            // A default stands for an absent member, as does `null` where it is no value.
             let kind = resolve(self.root, of_member).get("type");
             let absent = match of_member.get("default") {
                 Some(default) => self.write(of_member, default),
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// An allowed word, written in another case and with other separators, if it stays the only one alike.
+/// An allowed word in another spelling, if it stays unambiguous.
 fn in_other_case(words: &[Value], text: &str) -> String {
     let folded = |word: &str| word.replace(['-', '_', ' '], "").to_lowercase();
     let alike = words.iter().filter_map(Value::as_str).filter(|word| folded(word) == folded(text)).count();
@@ -153,7 +153,6 @@ fn in_other_case(words: &[Value], text: &str) -> String {
         .to_string()
 }
 
-/// A string with an escape for its first character.
 fn escaped(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next().map(u32::from) {
@@ -173,7 +172,7 @@ fn check(tools: Vec<Arc<dyn Tool>>) {
     let mut different = 0;
     for (seed, tool) in (0_u64..).zip(&tools) {
         let schema = &tool.definition().parameters;
-        // The values of a hash set have no order.
+        // A hash set has no order.
         if schema.to_string().contains("uniqueItems") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Writes random types, and tools with parameters of these types, for the test that schema and decoder agree.
+//! Writes random types and tools, for the test that schema and decoder agree.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -14,7 +14,6 @@ const TYPES: usize = 48;
 const TOOLS: usize = 24;
 
 fn main() {
-    // Also the build script of the fuzz targets.
     let folder = if Path::new("it/agreement").exists() { "it/agreement" } else { "../tests/it/agreement" };
     println!("cargo::rerun-if-changed={folder}");
     println!("cargo::rerun-if-env-changed=TOOLKIT_SEED");
@@ -33,16 +32,15 @@ fn main() {
     fs::write(Path::new(&folder).join("agreement.rs"), writer.out).expect("the file can be written");
 }
 
-/// A type written before, which can be part of other types.
+/// An earlier type, which can be part of others.
 #[derive(Clone)]
 struct Named {
     name: String,
-    /// Whether the type is written as an object that accepts other members. It can then be part of another
-    /// object.
+    /// Whether other objects can contain it, because its own accepts other members.
     open_struct: bool,
 }
 
-/// A type as written in the source, with facts about it.
+/// A type in the source, with facts.
 #[derive(Clone)]
 struct Type {
     text: String,
@@ -84,7 +82,6 @@ impl Writer {
         }
     }
 
-    /// A scalar that a set can hold.
     fn item(&mut self) -> Type {
         let item = self.scalar();
         if item.text == "f64" { self.item() } else { item }
@@ -139,7 +136,7 @@ impl Writer {
         }
     }
 
-    /// Returns a constraint on values of this kind, as written in `#[param(…)]`.
+    /// Returns a constraint for `#[param(…)]`.
     fn constraint(&mut self, kind: &Kind) -> Option<String> {
         let integers =
             ["range = 1..=9", "range = 3..", "range = ..=5", "multiple_of = 3", "one_of = [1, 2, 70]"];
@@ -169,7 +166,7 @@ impl Writer {
         }
     }
 
-    /// Returns the content of `#[param(…)]` for a parameter or field.
+    /// Returns the content of `#[param(…)]`.
     fn param(&mut self, ty: &Type, name: &str) -> String {
         let mut said = Vec::new();
         let has_default = ty.has_default && self.random.once_in(5);
@@ -182,14 +179,14 @@ impl Writer {
         if self.random.once_in(5) {
             said.push(format!(r#"alias = "{name}{ALIAS}""#));
         }
-        // A tool whose default violates the constraints is refused. `None` violates none.
+        // A default that violates constraints is refused, and `None` violates none.
         if self.random.once_in(2) && (!has_default || ty.text.starts_with("Option<")) {
             said.extend(self.constraint(&ty.kind));
         }
         if said.is_empty() { String::new() } else { format!("#[param({})] ", said.join(", ")) }
     }
 
-    /// An attribute by which the schema of a field says more than its type.
+    /// An attribute that makes a schema say more than the type.
     fn says_more(&mut self, ty: &Type) -> String {
         let integers = [
             r#"#[schemars(extend("oneOf" = [{"maximum": 3}, {"minimum": 7}]))] "#,
@@ -211,7 +208,7 @@ impl Writer {
         .to_owned()
     }
 
-    /// A struct without the derive of the framework: only attributes of `schemars` say more.
+    /// A struct without our derive, for which only `schemars` says more.
     fn write_plain_struct(&mut self) {
         let name = format!("T{}", self.named.len());
         writeln!(self.out, "#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]\nstruct {name} {{")
@@ -226,7 +223,6 @@ impl Writer {
         self.named.push(Named { name, open_struct: true });
     }
 
-    /// A name for the next type.
     fn begin(&mut self) -> String {
         let name = format!("T{}", self.named.len());
         self.out += "#[derive(Debug, toolkit_ai::ToolParams)]\n";
@@ -294,7 +290,7 @@ impl Writer {
                     let inner = if internal { part } else { Some(self.ty(2).text) };
                     self.out += &inner.map_or_else(|| variant.clone(), |inner| format!("{variant}({inner})"));
                 }
-                // A value of its own with a constraint, which only the type tells apart in an untagged enum.
+                // A constraint that only the type tells apart in an untagged enum.
                 2 if !internal && self.random.once_in(2) => {
                     let inner = self.scalar();
                     let constraint = self.constraint(&inner.kind);
@@ -319,7 +315,7 @@ impl Writer {
         self.named.push(Named { name, open_struct: false });
     }
 
-    /// A function for each few types, a function that takes a struct's fields, and a closure for each struct.
+    /// A function for each few types, one with a struct's fields, and a closure for each struct.
     fn write_tools(&mut self) {
         let mut tools = Vec::new();
         for index in 0..TOOLS {
@@ -353,7 +349,7 @@ impl Writer {
         .expect("a string takes all");
     }
 
-    /// The output of the tool is what its parameters were decoded to.
+    /// The tool returns its decoded parameters.
     fn write_tool(&mut self, name: &str, params: &str, options: &str, names: &str) {
         writeln!(
             self.out,
@@ -363,5 +359,5 @@ impl Writer {
     }
 }
 
-/// The ending of aliases. No other name has it.
+/// The ending that only aliases have.
 const ALIAS: &str = "-alias";

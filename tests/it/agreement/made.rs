@@ -1,8 +1,8 @@
-//! The random types and tools, as the build script writes them; also for the fuzz target.
+//! The random types and tools of the build script, also for fuzzing.
 
 #![allow(dead_code, unused_variables, clippy::all)]
 
-/// A closure with the type as its parameter, if the type is written as an object; and what serde decodes for it.
+/// A closure with an object type as parameter, and serde's decoding.
 fn take<T: toolkit_ai::ToolParams + std::fmt::Debug + 'static>() -> Option<(toolkit_ai::ClosureTool, Decode)>
 {
     let tool = toolkit_ai::ClosureTool::new("take", "", |it: T| format!("{it:?}")).ok()?;
@@ -10,7 +10,7 @@ fn take<T: toolkit_ai::ToolParams + std::fmt::Debug + 'static>() -> Option<(tool
     Some((tool.map_metadata(|metadata| metadata.with_coerce(false)), decode))
 }
 
-/// Returns what a type decodes from a text, as `Debug` shows it.
+/// Returns what a type decodes, in `Debug` form.
 pub(crate) type Decode = fn(&str) -> Option<String>;
 
 /// A value in an object and in a list. The limit of another field makes the tool check all arguments.

@@ -1,12 +1,12 @@
-//! What a tool must take, in the eyes of a validator that knows nothing of the library.
+//! What a tool must take, by an independent validator.
 
 use jsonschema::Validator;
 use toolkit_ai::serde_json::{Map, Value, json};
 
-/// The keywords that list names of members.
+/// The keywords that list members.
 const LISTS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
 
-/// Returns a validator of what a tool takes: what its schema publishes, and no other member at any depth.
+/// Returns a validator of a tool's schema, without other members at any depth.
 pub(super) fn validator(schema: &Value) -> Validator {
     let mut closed = schema.clone();
     close(&mut closed, true);
@@ -21,13 +21,12 @@ pub(super) fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     plain_validator(&schema).is_valid(value)
 }
 
-/// Returns a validator of a schema as it is.
 pub(super) fn plain_validator(schema: &Value) -> Validator {
     jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is one")
 }
 
-/// Closes a schema, and the schemas of its members and items, to members that no keyword lists. `is_whole` is `false`
-/// for a part of a schema for the same value.
+/// Closes a schema, and those of members and items, to unlisted members. `is_whole` is `false` for a part of
+/// another schema.
 fn close(schema: &mut Value, is_whole: bool) {
     let lists = lists_names(schema);
     let Value::Object(keywords) = schema else { return };
@@ -45,7 +44,7 @@ fn close(schema: &mut Value, is_whole: bool) {
             ("anyOf" | "oneOf", Value::Array(list)) => {
                 for branch in list {
                     close(branch, false);
-                    // A branch that lists no names takes any member.
+                    // A branch without names takes any member.
                     if !has_own && !lists_names(branch) && is_open(branch) {
                         branch["additionalProperties"] = json!(true);
                     }
@@ -59,7 +58,7 @@ fn close(schema: &mut Value, is_whole: bool) {
     }
 }
 
-/// Returns whether a schema or one of its parts lists names of members. A reference may lead to such a schema.
+/// Returns whether a schema or a part lists members, perhaps by a reference.
 fn lists_names(schema: &Value) -> bool {
     let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
     lists_names_of(schema) || schema.get("$ref").is_some() || parts.flatten().any(lists_names)

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers, the same in each run. Types and values are made from them.
+//! Pseudo-random numbers, the same in each run.
 
 /// A sequence of numbers (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);

@@ -1,14 +1,14 @@
-//! What middleware reads of a call, and what the tool decodes.
+//! What middleware reads of a call, and what tools decode.
 
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
 use toolkit_ai::middleware::{Next, ToolRequest};
 use toolkit_ai::prelude::*;
 
-/// What middleware reads of a call: the arguments, and their canonical form.
+/// A call's arguments for middleware, and their canonical form.
 type Read = (String, Option<String>);
 
-/// Reads the arguments of calls as middleware does, and decodes them as the tool does.
+/// Reads arguments like middleware, and decodes them like the tool.
 pub(super) struct Reader<'a> {
     tool: Arc<dyn Tool>,
     dispatcher: Dispatcher,
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         Self { tool, dispatcher, read, runtime }
     }
 
-    /// Calls the tool through a rule that reads the arguments. Returns what the rule has read, and the outcome.
+    /// Calls the tool through a rule, and returns what this has read, and the outcome.
     pub(super) fn ruled(&self, text: &str) -> (Option<String>, Result<String, ToolError>) {
         let call = ToolCall::new("1", self.tool.definition().name.as_str(), text);
         let mut results = self.runtime.block_on(self.dispatcher.dispatch([call]));
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         self.read.lock().expect("no panic").take()?.1
     }
 
-    /// Returns what the tool decodes without any rule.
+    /// Returns what the tool decodes without rules.
     pub(super) fn decoded(&self, text: &str) -> Result<String, ToolError> {
         let context = ToolContext::new(self.tool.definition().name.clone());
         let outcome = self.tool.call(text, &context).try_ready().expect("the tool is synchronous");

@@ -1,11 +1,12 @@
-//! Writes untagged enums whose variants overlap, of types with aliases and limits.
+//! Writes untagged enums with overlapping variants, aliases and limits.
 
 use super::random::Random;
 use std::fmt::Write;
 
 const ENUMS: usize = 48;
 
-/// The types of variants and fields. `Side` and `Turn` share names and aliases; the schema of `Plain` hides a variant.
+/// The types of variants and fields. `Side` and `Turn` share names and aliases, and the schema of `Plain`
+/// hides a variant.
 const TYPES: [&str; 18] = [
     "u8",
     "i8",
@@ -63,7 +64,7 @@ const COMMON: &str = r#"
 pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
     *out += COMMON;
     for index in 0..ENUMS {
-        // A variant that ignores members would hide that another variant names them.
+        // A variant that ignores members would hide that another names them.
         writeln!(
             out,
             "#[derive(Debug, toolkit_ai::ToolParams)]\n#[serde(untagged, deny_unknown_fields)]\nenum U{index} {{"
@@ -84,7 +85,6 @@ pub(super) fn write(random: &mut Random, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// Returns the fields of a variant.
 fn fields(random: &mut Random) -> Result<String, std::fmt::Error> {
     let mut fields = String::new();
     for name in &["a", "side", "b"][random.below(3)..] {

@@ -1,19 +1,17 @@
-//! Values that fit a schema, and changes after which they mostly do not fit any more.
+//! Values that fit a schema, and changes that mostly do not.
 
 use super::random::Random;
 use toolkit_ai::serde_json::{Map, Value, json};
 
-/// The schema that a reference leads to.
 pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = schema.get("$ref").and_then(Value::as_str);
     target.and_then(|target| root.pointer(target.strip_prefix('#')?)).unwrap_or(schema)
 }
 
-/// Makes values for one schema.
 pub(super) struct Values<'a> {
     root: &'a Value,
     random: Random,
-    /// The names, allowed values and bounds of the schema, with neighbouring values.
+    /// The schema's names, allowed values and bounds, with neighbours.
     near: Vec<Value>,
 }
 
@@ -51,7 +49,7 @@ impl<'a> Values<'a> {
             json!({"kind": "V0"}),
             json!({"V0": null}),
         ];
-        // The names of the written enums: a schema may hide some of them.
+        // Names of enums, which a schema may hide.
         let names = ["one", "two", "three", "a, b", "c` or `d", "e`, `f"].into_iter();
         near.extend(
             names.flat_map(|name| [json!(name), json!(format!("{name}-alias")), json!(format!("{name}~"))]),
@@ -67,7 +65,7 @@ impl<'a> Values<'a> {
         Self { root, random: Random(seed), near: different }
     }
 
-    /// Returns a value that fits, as far as one can be made without trials.
+    /// Returns a value that fits, as far as this needs no trials.
     pub(super) fn fitting(&mut self, schema: &Value, depth: usize) -> Value {
         let schema = resolve(self.root, schema);
         if let Some(only) = schema.get("const") {
@@ -187,7 +185,6 @@ impl<'a> Values<'a> {
         members.into()
     }
 
-    /// Changes the value at one position.
     pub(super) fn spoil(&mut self, value: &mut Value) {
         let mut places = Vec::new();
         collect_places(value, String::new(), &mut places);
@@ -228,12 +225,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns whether an integer is written with a fraction, as in 5.0.
+/// Returns whether an integer has a fraction, as 5.0.
 fn is_whole_float(value: &Value) -> bool {
     value.is_f64() && value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// Returns the JSON pointers to a value and to all values inside of it.
+/// Returns the JSON pointers to a value and all inside.
 fn collect_places(value: &Value, here: String, places: &mut Vec<String>) {
     let escaped = |name: &str| name.replace('~', "~0").replace('/', "~1");
     match value {
@@ -253,7 +250,7 @@ fn collect_places(value: &Value, here: String, places: &mut Vec<String>) {
     places.push(here);
 }
 
-/// Returns the names of properties and the values of the other keywords. Numbers come with their neighbours.
+/// Returns properties' names and other keywords' values, and neighbours of numbers.
 fn collect_near(schema: &Value, near: &mut Vec<Value>) {
     match schema {
         Value::Object(keywords) => {

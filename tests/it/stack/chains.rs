@@ -1,19 +1,19 @@
-//! Chains of references: each definition refers to the next one, in every position that a reference can have.
+//! Chains of references, in every position that a reference can have.
 
 use super::PARSED;
 use std::fmt;
 use toolkit_ai::serde_json::{Value, json};
 
-/// The numbers of definitions: those at the limits of depth, and far more.
+/// The numbers of definitions: those at the limits, and far more.
 const LENGTHS: [usize; 4] = [42, 63, 128, 600];
 
-/// The numbers of definitions that are nested deep themselves.
+/// The numbers of definitions that are deep themselves.
 const NESTED_LENGTHS: [usize; 2] = [1, 24];
 
-/// The depth of such a definition, in levels of JSON.
+/// The depth of such a definition in levels of JSON.
 const NESTED: usize = 120;
 
-/// How a definition refers to the next one, and which value it takes around that of the next one.
+/// How a definition refers to the next, and its value around the next one's.
 #[derive(Clone, Copy)]
 struct Position {
     name: &'static str,
@@ -21,7 +21,7 @@ struct Position {
     around: fn(Value) -> Value,
 }
 
-/// A chain of definitions, each of which refers to the next one in the same position.
+/// Definitions that each refer to the next in the same position.
 pub(super) struct Chain {
     position: Position,
     length: usize,
@@ -51,7 +51,6 @@ fn named(_: Value) -> Value {
     json!({"a": 1})
 }
 
-/// Returns the number of nested levels of a JSON value.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
@@ -83,7 +82,7 @@ fn positions() -> Vec<Position> {
         position("propertyNames", |next| json!({"propertyNames": next}), named),
         position("items", |next| json!({"type": "array", "items": next}), item),
         position("prefixItems", |next| json!({"prefixItems": [next]}), item),
-        // The validator takes exponential time for nested values of this keyword.
+        // The validator takes exponential time for nested values here.
         position("unevaluatedItems", |next| json!({"unevaluatedItems": next}), same),
         position("contains", |next| json!({"contains": next}), item),
         position("contentSchema", |next| json!({"type": "string", "contentSchema": next}), same),
@@ -100,7 +99,6 @@ fn positions() -> Vec<Position> {
     ]
 }
 
-/// Returns chains in every position and of every length.
 pub(super) fn chains() -> Vec<Chain> {
     let mut chains = Vec::new();
     for position in positions() {
@@ -113,7 +111,7 @@ pub(super) fn chains() -> Vec<Chain> {
 }
 
 impl Chain {
-    /// Returns a definition that refers to the schema `next`, and the number of values around the value of the next one.
+    /// Returns a definition that refers to `next`, and the number of values around the next one's.
     fn link(&self, next: Value) -> (Value, usize) {
         let mut link = (self.position.link)(next);
         let mut levels = 1;
@@ -124,7 +122,7 @@ impl Chain {
         (link, levels)
     }
 
-    /// Returns an object schema with one property, which refers to the first definition.
+    /// Returns an object with one property, for the first definition.
     pub(super) fn schema(&self) -> Value {
         let next = |index: usize| json!({"$ref": format!("#/$defs/{}", index + 1)});
         let mut definitions: Value =
@@ -133,7 +131,7 @@ impl Chain {
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": definitions})
     }
 
-    /// Returns the value of the property for this chain, no deeper than a JSON parser accepts.
+    /// Returns the property's value, no deeper than a JSON parser accepts.
     pub(super) fn value(&self, leaf: &Value) -> Value {
         let (_, levels) = self.link(json!({}));
         let mut value = leaf.clone();

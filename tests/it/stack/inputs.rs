@@ -1,20 +1,18 @@
-//! Random schemas, values and payloads that are deep, wide and cyclic.
+//! Random schemas, values and payloads: deep, wide and cyclic.
 
 use crate::agreement::random::Random;
 use proptest::prelude::*;
 use toolkit_ai::serde_json::{Map, Value, json};
 
-/// The size and the shape of one input. Everything else follows from the seed.
+/// The size and shape of an input, whose rest follows from the seed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input {
     pub(super) seed: u64,
-    /// The number of definitions, which refer to one another.
+    /// The number of definitions.
     pub(super) definitions: usize,
-    /// The number of schemas around the first reference.
     nesting: usize,
-    /// The depth of the value.
     pub(super) levels: usize,
-    /// The number of equal items or members at the top of the value.
+    /// The number of equal items or members at the top.
     width: usize,
 }
 
@@ -33,7 +31,6 @@ const KEYWORDS: &str = "$ref $ref allOf anyOf oneOf not if then else properties 
     unevaluatedItems contains contentSchema";
 const TYPES: [&str; 6] = ["integer", "string", "object", "array", "null", "boolean"];
 
-/// Returns the value of a keyword that holds the schema `inner`.
 fn holding(keyword: &str, inner: Value) -> Value {
     match (keyword, inner) {
         ("$ref", inner) => inner.get("$ref").cloned().unwrap_or_default(),
@@ -43,7 +40,7 @@ fn holding(keyword: &str, inner: Value) -> Value {
     }
 }
 
-/// Returns an object with one member. The value is moved, not cloned.
+/// Returns an object with one member, without cloning.
 fn member(name: &str, value: Value) -> Value {
     Value::Object([(name.to_owned(), value)].into_iter().collect())
 }
@@ -94,7 +91,7 @@ impl Input {
         root
     }
 
-    /// Returns a value of at most `deepest` levels: arrays, objects, and strings with the JSON text of a value.
+    /// Returns a value of at most `deepest` levels, with JSON in strings too.
     pub(super) fn value(&self, deepest: usize) -> Value {
         let mut random = Random(!self.seed);
         let leaf = random.one(&[json!(5), json!("5"), json!(null), json!("x"), json!({}), json!("[\"1\"]")]);
@@ -109,7 +106,7 @@ impl Input {
         if random.once_in(3) && self.levels < deepest {
             value = value.to_string().into();
         }
-        // The number of values stays the same, however deep they are.
+        // The number of values is the same at any depth.
         let width = self.width / (1 + self.levels.min(deepest));
         let name = |index: usize| if index == 0 { "a".to_owned() } else { format!("a{index}") };
         match kind {
@@ -119,7 +116,7 @@ impl Input {
         }
     }
 
-    /// Returns a part of a payload, with the field names and the type names of all APIs in random places.
+    /// Returns a payload's part, with names of fields and types of all APIs anywhere.
     pub(super) fn payload(&self, random: &mut Random, levels: usize) -> Value {
         const FIELDS: &str = "choices candidates content output message tool_calls toolUse delta steps tools \
             messages input contents arguments functionCall function parts response item usage error text id name role \

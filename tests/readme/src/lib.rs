@@ -1,4 +1,4 @@
-//! The programs of the README and of the guide, as a new program sees them.
+//! The programs of README and guide, as in a new program.
 #![cfg_attr(doctest, allow(missing_docs))]
 
 /// The README.
@@ -6,7 +6,7 @@
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// The pages of the guide; `build.rs` makes an item of each.
+/// The guide's pages, of which `build.rs` makes items.
 #[cfg(doctest)]
 pub mod guide {
     include!(concat!(env!("OUT_DIR"), "/pages.rs"));

@@ -9,14 +9,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// What the running program has printed.
 static PRINTED: Mutex<String> = Mutex::new(String::new());
 
 fn record(text: &str) {
     *PRINTED.lock().unwrap_or_else(PoisonError::into_inner) += text;
 }
 
-// The programs below use these instead of those of the standard library.
+// They replace those of the standard library below.
 macro_rules! print {
     ($($text:tt)*) => { $crate::record(&format!($($text)*)) };
 }

@@ -1,6 +1,6 @@
-//! A program that calls the facade `kit`: each macro is told so with `crate = ::kit`.
+//! A program that calls the facade `kit`, as `crate = ::kit` tells each macro.
 //!
-//! Its edition is earlier than that of the macros, so `gen` is a name here.
+//! In its earlier edition, `gen` is a name.
 
 use kit::{tool, ToolParams};
 

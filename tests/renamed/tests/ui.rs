@@ -1,4 +1,4 @@
-//! What the compiler says where a macro is not told the name of the facade, and that told macros work.
+//! The compiler's message where a macro does not know the facade's name, and macros that do.
 
 #[path = "../../compiler.rs"]
 mod compiler;
@@ -25,7 +25,7 @@ fn a_told_macro_makes_a_tool() {
     assert_eq!(definition.parameters["properties"]["place"]["type"], "object");
 }
 
-/// Returns the text of a call that does not wait, or an empty one.
+/// Returns a ready call's text, or an empty one.
 fn call(registry: &ToolRegistry, name: &str, arguments: &str) -> String {
     match pin!(registry.call(name, arguments)).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(output)) => output.to_text().into_owned(),

@@ -1,8 +1,7 @@
-//! Marker traits for the JSON form of a type: number, string, array or object.
+//! Marker traits for the JSON form of a type.
 //!
-//! The traits have no methods. Generated code uses them as bounds, so that the compiler refuses, for
-//! instance, a `range` on a string parameter. Implement the matching trait for your own type if its JSON form
-//! is a number or a string.
+//! Generated code uses them as bounds: the compiler refuses a `range` on a string parameter, for instance.
+//! Implement the matching trait for your own type with the JSON form of a number or a string.
 
 use super::parameter_types::ToolParams;
 use std::borrow::Cow;
@@ -27,7 +26,7 @@ pub trait Number {}
 )]
 pub trait Text {}
 
-/// A type represented in JSON as a string, an array or an object. The length is the number of characters,
+/// A type represented in JSON as a string, an array or an object. Its length is the number of characters,
 /// items or members.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no length",
@@ -42,7 +41,7 @@ pub trait Countable {}
     label = "`items` constrains what is in a list or a map"
 )]
 pub trait Items {
-    /// The type of an array's items, or of the member values of an object.
+    /// The type of an array's items, or of an object's member values.
     type Item;
 }
 
@@ -85,16 +84,15 @@ impl<T: Items> Items for Option<T> {
     type Item = T::Item;
 }
 
-/// Checks at compile time if `T` implements [`Number`].
+/// Checks at compile time that `T` implements [`Number`].
 ///
-/// Generated code refers to this function without calling it. The reference makes the compiler check the
-/// bound.
+/// Generated code refers to this function without calling it, and the compiler checks the bound.
 pub const fn is_number<T: Number>() {}
-/// Checks at compile time if `T` implements [`ToolParams`], see [`is_number`].
+/// Checks that `T` implements [`ToolParams`], see [`is_number`].
 pub const fn is_parameter<T: ToolParams>() {}
-/// Checks at compile time if `T` implements [`Text`], see [`is_number`].
+/// Checks that `T` implements [`Text`], see [`is_number`].
 pub const fn is_text<T: Text>() {}
-/// Checks at compile time if `T` implements [`Countable`], see [`is_number`].
+/// Checks that `T` implements [`Countable`], see [`is_number`].
 pub const fn is_countable<T: Countable>() {}
-/// Checks at compile time if `T` implements [`Items`], see [`is_number`].
+/// Checks that `T` implements [`Items`], see [`is_number`].
 pub const fn has_items<T: Items>() {}

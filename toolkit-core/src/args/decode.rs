@@ -1,16 +1,16 @@
-//! The fast path of decoding: one pass over the JSON text, with each value parsed and checked where it stands.
+//! The fast path of decoding: one pass over the JSON text that parses and checks each value.
 
 use super::param::{Fill, Param, fill_absent};
 use super::read::{ArgumentRules, read_arguments, refused_at};
 use crate::error::ToolError;
 use crate::schema::__private::{Arguments, ReadError, Reader, members_of};
 
-/// Decodes the JSON text of a call's arguments into `slots`, one slot per parameter.
+/// Decodes the JSON text of a call's arguments into `slots`, one per parameter.
 ///
-/// After `Ok`, every value conforms to the schema, and only slots of parameters with a default may be empty.
+/// After `Ok`, every value conforms to the schema, and only parameters with a default may lack one.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position of the syntax error, or
+/// [`ErrorKind::InvalidJson`](crate::ErrorKind::InvalidJson) with the position, or
 /// [`ErrorKind::InvalidArguments`](crate::ErrorKind::InvalidArguments) with every violation.
 #[inline]
 pub(crate) fn decode(
@@ -25,7 +25,7 @@ pub(crate) fn decode(
     }
 }
 
-/// Reads the arguments by the contract, and decodes the result into `slots`.
+/// Reads the arguments by the contract, and decodes the result.
 #[cold]
 fn decode_read(
     text: &str,
@@ -41,20 +41,18 @@ fn decode_read(
     for (name, value) in members_of(&object).unwrap_or_default() {
         let Some(index) = params.iter().position(|param| param.name == name) else { continue };
         let (Some(param), Some(slot)) = (params.get(index), slots.get_mut(index)) else { continue };
-        let mut reader = Reader::unchecked(value.get());
+        let mut reader = Reader::unchecked(value);
         match slot.fill(&mut reader) {
-            // An optional argument may be sent as `null` instead of being omitted.
-            Err(_) if value.get() == "null" && !param.required => {}
-            Err(error) => refused.push(refused_at(&name, value.get(), reader.offset(), &error)),
+            // An optional argument may be sent as `null`.
+            Err(_) if value == "null" && !param.required => {}
+            Err(error) => refused.push(refused_at(&name, value, reader.offset(), &error)),
             Ok(()) => {}
         }
     }
     if refused.is_empty() { Ok(()) } else { Err(ToolError::invalid_arguments(refused)) }
 }
 
-/// Decodes `text` into `slots` in one pass. Fails at the first fault.
-///
-/// After an error, the caller calls [`decode_read`], which reads `text` again from the start.
+/// Decodes `text` in one pass. Fails at the first fault; [`decode_read`] then reads `text` again.
 fn decode_directly(
     text: &str,
     params: &[Param<'_>],
@@ -65,7 +63,7 @@ fn decode_directly(
     let mut arguments = Arguments::open(&mut reader)?;
     let mut given = 0;
     while let Some(index) = arguments.next_parameter()? {
-        // A value that the contract does not accept leaves its slot empty.
+        // A value that the contract refuses leaves its slot empty.
         if let Some(slot) = slots.get_mut(index) {
             slot.fill(arguments.reader())?;
         }

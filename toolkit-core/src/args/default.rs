@@ -1,9 +1,9 @@
-//! Converts the default values of parameters to JSON for the schema.
+//! Converts default values to JSON.
 //!
-//! Generated code calls `default_value(value).toolkit_value()` for the value of an expression, and
-//! `default_value(value).toolkit_value_of_type()` for the value of `Default`. Method resolution picks the implementation by
-//! the type: `Serialize`, then an enum of plain variants, then an empty container, then the compiler's message
-//! about the missing `Serialize`.
+//! Generated code calls `default_value(value).toolkit_value()` for an expression, and
+//! `default_value(value).toolkit_value_of_type()` for the value of `Default`. Method resolution picks the
+//! implementation by the type: `Serialize`, then an enum of plain variants, then an empty container, then
+//! the compiler's message about the missing `Serialize`.
 
 use super::parameter_types::ToolParams;
 use crate::schema::__private::{self as schema, Json};
@@ -14,38 +14,38 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::mem::discriminant;
 use std::ops::Deref;
 
-/// A default value as JSON. `None` if a [`Value`] cannot hold the value exactly, such as an integer beyond 64
-/// bits. The error says why the value has no JSON; the tool is then refused.
+/// A default value as JSON; `None` if a [`Value`] cannot hold it exactly, such as a longer integer than 64
+/// bits. An error says why it has no JSON; the tool is then refused.
 pub type DefaultJson = Result<Option<Value>, String>;
 
-/// A wrapper around a default value. The type of the value selects the conversion to JSON. For a type without
-/// `Serialize`, method resolution continues with the inner [`PlainVariant`].
+/// A default value, whose type selects the conversion to JSON. Without `Serialize`, method resolution
+/// continues with the inner [`PlainVariant`].
 #[derive(Debug)]
 pub struct DefaultValue<T>(PlainVariant<T>);
 
-/// The inner wrapper of [`DefaultValue`], used for types without `Serialize`.
+/// The inner wrapper for types without `Serialize`.
 #[derive(Debug)]
 pub struct PlainVariant<T>(Emptiable<T>);
 
-/// The inner wrapper of [`PlainVariant`], used for types with neither `Serialize` nor [`PlainVariants`].
+/// The inner wrapper for types with neither `Serialize` nor [`PlainVariants`].
 #[derive(Debug)]
 pub struct Emptiable<T>(Unwritable<T>);
 
-/// The inner wrapper of [`Emptiable`], used for types that are no container either.
+/// The inner wrapper for types that are no container either.
 #[derive(Debug)]
 pub struct Unwritable<T>(T);
 
-/// Wraps a default value for the conversion to JSON.
+/// Wraps a default value for the conversion.
 pub const fn default_value<T>(value: T) -> DefaultValue<T> {
     DefaultValue(PlainVariant(Emptiable(Unwritable(value))))
 }
 
-/// The conversion of default values of `Serialize` types.
+/// The conversion for `Serialize` types.
 pub trait DefaultBySerialize {
     /// Returns the value as JSON.
     fn toolkit_value(&self) -> DefaultJson;
 
-    /// Returns the value of `Default` as JSON.
+    /// Returns the type's `Default` as JSON.
     fn toolkit_value_of_type(&self) -> DefaultJson {
         self.toolkit_value()
     }
@@ -55,21 +55,25 @@ impl<T: Serialize> DefaultBySerialize for DefaultValue<T> {
     fn toolkit_value(&self) -> DefaultJson {
         // Serialize to text first: a direct conversion turns the `f32` 0.1 into 0.10000000149011612.
         let text = serde_json::to_string(&self.0.0.0.0).map_err(|error| error.to_string())?;
-        let is_exact = Json::parse(&text).is_ok_and(|value| value.is_exact());
-        Ok(if is_exact { serde_json::from_str(&text).ok() } else { None })
+        Ok(exact_value(&text))
     }
 }
 
-/// An enum without fields in any variant. `#[derive(ToolParams)]` implements this trait for such enums.
+/// Returns the value of a JSON text, if it holds all digits of the numbers.
+fn exact_value(text: &str) -> Option<Value> {
+    let is_exact = Json::parse(text).is_ok_and(|value| value.is_exact());
+    if is_exact { text.parse().ok() } else { None }
+}
+
+/// An enum without fields in any variant, implemented by `#[derive(ToolParams)]`.
 pub trait PlainVariants: ToolParams {}
 
-/// The conversion of default values of [`PlainVariants`]. The schema of the enum lists the JSON of each
-/// variant.
+/// The conversion for [`PlainVariants`]. The schema lists the JSON of each variant.
 pub trait DefaultByVariant {
-    /// Returns the name of the variant as JSON.
+    /// Returns the variant's name as JSON.
     fn toolkit_value(&self) -> DefaultJson;
 
-    /// Returns the name of the variant of `Default` as JSON.
+    /// Returns the name of the type's `Default` variant as JSON.
     fn toolkit_value_of_type(&self) -> DefaultJson {
         self.toolkit_value()
     }
@@ -77,29 +81,42 @@ pub trait DefaultByVariant {
 
 impl<T: PlainVariants> DefaultByVariant for PlainVariant<T> {
     fn toolkit_value(&self) -> DefaultJson {
-        let is_same = |name: &Value| {
-            T::deserialize(name).is_ok_and(|variant| discriminant(&variant) == discriminant(&self.0.0.0))
-        };
-        let name = names_in(schema_for!(T).as_value()).into_iter().find(is_same);
-        name.map(Some)
-            .ok_or_else(|| "the model can give no name for its variant; take an `Option`".to_owned())
+        for name in names_in(schema_for!(T).as_value()) {
+            if let Ok(variant) = T::deserialize(&name)
+                && discriminant(&variant) == discriminant(&self.0.0.0)
+            {
+                return Ok(Some(name));
+            }
+        }
+        Err("the model can give no name for its variant; take an `Option`".to_owned())
     }
 }
 
-/// Returns the values allowed by `schema`, the schema of an enum without fields in any variant.
+/// Returns the values allowed by `schema`, the schema of a [`PlainVariants`] enum.
 fn names_in(schema: &Value) -> Vec<Value> {
-    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
-    let tagged = schema.get("properties").and_then(Value::as_object).map(|properties| {
-        let tag = properties.iter().filter_map(|(name, tag)| Some((name.clone(), names_in(tag).pop()?)));
-        Value::Object(tag.collect::<Map<String, Value>>())
-    });
-    let names = schema.get("const").into_iter().chain(list("enum")).cloned();
-    names.chain(tagged).chain(list("oneOf").flat_map(names_in)).collect()
+    let mut names = Vec::new();
+    names.extend(schema.get("const").cloned());
+    if let Some(Value::Array(listed)) = schema.get("enum") {
+        names.extend_from_slice(listed);
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        let mut tagged = Map::new();
+        for (name, tag) in properties {
+            if let Some(value) = names_in(tag).pop() {
+                tagged.insert(name.clone(), value);
+            }
+        }
+        names.push(Value::Object(tagged));
+    }
+    if let Some(Value::Array(branches)) = schema.get("oneOf") {
+        names.extend(branches.iter().flat_map(names_in));
+    }
+    names
 }
 
 /// A type whose empty value has the same JSON for any inner type.
 pub trait Container {
-    /// Returns the JSON of the empty value. Returns `None` if the value is not empty.
+    /// Returns the JSON of the empty value; `None` if the value is not empty.
     fn empty(&self) -> Option<Value>;
 }
 
@@ -131,25 +148,24 @@ containers! {
     HashMap<K, V, S> where K, V, S => json!({});
 }
 
-/// The conversion of the value of `Default` for a container.
+/// The conversion of a container's `Default`.
 pub trait DefaultByContainer {
-    /// Returns the value of `Default` as JSON.
+    /// Returns the type's `Default` as JSON.
     fn toolkit_value_of_type(&self) -> DefaultJson;
 }
 
 impl<T: Container> DefaultByContainer for Emptiable<T> {
     fn toolkit_value_of_type(&self) -> DefaultJson {
-        let empty = self.0.0.empty();
-        empty.map(Some).ok_or_else(|| {
-            "it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
+        if let Some(empty) = self.0.0.empty() {
+            return Ok(Some(empty));
+        }
+        Err("it is not empty, and the type inside is not `Serialize`; derive `Serialize`, or add \
              `#[serde(skip_serializing)]` to the field to leave the default out of the schema"
-                .to_owned()
-        })
+            .to_owned())
     }
 }
 
-/// Types whose default values can be shown in a schema: all `Serialize` types. The compiler reports other
-/// types with a message about defaults.
+/// A type whose default values a schema can show: every `Serialize` type.
 #[diagnostic::on_unimplemented(
     message = "the schema cannot show a default of type `{Self}`",
     label = "a parameter with a default needs a type that is `Serialize`",
@@ -163,7 +179,7 @@ pub trait WritableDefault: Serialize {}
 impl<T: Serialize> WritableDefault for T {}
 
 impl<T> Unwritable<T> {
-    /// Makes the compiler report the missing `Serialize` implementation; never called.
+    /// Makes the compiler report the missing `Serialize`; never called.
     pub const fn toolkit_value(&self) -> DefaultJson
     where
         T: WritableDefault,
@@ -171,7 +187,7 @@ impl<T> Unwritable<T> {
         Ok(None)
     }
 
-    /// Makes the compiler report the missing `Serialize` implementation; never called.
+    /// Makes the compiler report the missing `Serialize`; never called.
     pub const fn toolkit_value_of_type(&self) -> DefaultJson
     where
         T: WritableDefault,
@@ -204,7 +220,7 @@ impl<T> Deref for Emptiable<T> {
     }
 }
 
-/// Writes the default value of a field into the field's schema.
+/// Writes the default value of a field into its schema.
 pub fn set_default(schema: &mut Schema, default: DefaultJson) {
     schema::set_default(schema.ensure_object(), default);
 }

@@ -1,25 +1,21 @@
-//! The members of the arguments object: names and unparsed values, in the order of the text.
+//! The members of the arguments object: names and unparsed values, in order.
 
 use crate::error::{ToolError, Violation, ViolationKind};
-use crate::schema::__private::{Member, extract_object, members_of, value_in_words};
+use crate::schema::__private::{Member, extract_object, members_of, raw_json, value_in_words};
 use serde_json::Error;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
 /// The text of the arguments object.
 pub(crate) struct ObjectText<'t> {
     pub(crate) text: Cow<'t, str>,
-    /// The error of a reader without coercion, if the object was only [wrapped](extract_object) in the arguments, for
-    /// instance in a JSON string, or if its text was repaired.
+    /// The error of a reader without coercion, if the text was repaired or only [wrapped](extract_object),
+    /// for instance in a JSON string.
     pub(crate) repaired: Option<ToolError>,
 }
 
 impl<'t> ObjectText<'t> {
-    /// Finds the arguments object. Empty text and `null` count as an object without members.
-    ///
-    /// # Errors
-    /// The arguments are not a JSON object.
+    /// Finds the arguments object. Empty text and `null` count as an empty object.
     pub(crate) fn read(text: &'t str) -> Result<Self, ToolError> {
         match strict_object(text) {
             Ok(object) => Ok(Self { text: object.into(), repaired: None }),
@@ -30,8 +26,6 @@ impl<'t> ObjectText<'t> {
         }
     }
 
-    /// # Errors
-    /// A name is no text in Unicode.
     pub(crate) fn members(&self) -> Result<Vec<Member<'_>>, ToolError> {
         members_of(&self.text).map_err(|error| not_json(&self.text, &error))
     }
@@ -41,7 +35,7 @@ fn strict_object(text: &str) -> Result<&str, ToolError> {
     if text.trim().is_empty() {
         return Ok("{}");
     }
-    let value = serde_json::from_str::<&RawValue>(text).map_err(|error| not_json(text, &error))?.get();
+    let value = raw_json(text).map_err(|error| not_json(text, &error))?;
     match value.as_bytes().first() {
         Some(b'{') => Ok(value),
         Some(b'n') => Ok("{}"),
@@ -49,7 +43,7 @@ fn strict_object(text: &str) -> Result<&str, ToolError> {
     }
 }
 
-/// Returns the error for arguments that are not JSON. For frequent mistakes, the message contains advice.
+/// Returns the error for text that is not JSON, with advice for frequent mistakes.
 pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     let advice = advice(text, error).map_or(String::new(), |advice| format!("; {advice}"));
     ToolError::invalid_json(format_args!(
@@ -58,7 +52,6 @@ pub(crate) fn not_json(text: &str, error: &Error) -> ToolError {
     ))
 }
 
-/// Returns the advice for a syntax error, by the text around it.
 fn advice(text: &str, error: &Error) -> Option<&'static str> {
     if error.is_eof() {
         return Some("write the object up to its end");
@@ -91,11 +84,10 @@ fn advice(text: &str, error: &Error) -> Option<&'static str> {
 }
 
 fn is_object(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
+    raw_json(text).is_ok()
 }
 
-/// Returns the message of a `serde_json` error. Wording about lone surrogates is replaced by advice for the
-/// model.
+/// Returns the message of a `serde_json` error, with advice for the model about lone surrogates.
 pub(super) fn message_of(error: &dyn fmt::Display) -> String {
     let lone_surrogate = ["unexpected end of hex escape", "lone leading surrogate in hex escape"];
     let advice = "write the character itself, not half of a surrogate pair";

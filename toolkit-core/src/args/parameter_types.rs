@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-/// A type for a tool's parameter, or for all arguments of a tool. Every type with `Deserialize` and
-/// `JsonSchema` implements this trait. A typed answer of a model is such a type, too.
+/// The type of a parameter, of all arguments of a tool, or of a model's typed answer. Every type with
+/// `Deserialize` and `JsonSchema` implements this trait.
 ///
 /// ```
 /// use toolkit_ai::ToolParams;
@@ -38,8 +38,8 @@ pub trait ToolParams: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParams for T {}
 
-/// The same bound as [`ToolParams`], with another compiler message, for parameters taken as `&T` or `Arc<T>`.
-/// Such a parameter is most likely program state with a missing `#[state]` attribute.
+/// The bound [`ToolParams`] with another compiler message, for `&T` and `Arc<T>`. Such a parameter is most
+/// likely program state without `#[state]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "a model cannot send this type",

@@ -1,5 +1,6 @@
-//! Reading of arguments by the contract of their tool: own names, near misses coerced, all violations reported.
+//! Reading of arguments by their contract: own names, near misses coerced, all violations reported.
 
+use super::aliases::Aliases;
 use super::members::{ObjectText, message_of, not_json};
 use crate::context::ToolContext;
 use crate::error::{ToolError, Violation, ViolationKind, nearest, one_of, shorten_to};
@@ -8,45 +9,40 @@ use crate::schema::__private::{
 };
 use serde_json::{Error, Value};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
-/// The name reported in `CallEnd::coerced` if the JSON text of the arguments was repaired as a whole.
+/// The name in `CallEnd::coerced` if the arguments' text was repaired as a whole.
 const ARGUMENTS: &str = "arguments";
 
-/// The maximum length, in characters, of a `serde_json` message quoted in a violation.
+/// The maximum length, in characters, of a `serde_json` message in a violation.
 const LONGEST: usize = 200;
 
-/// The rules for reading the arguments of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArgumentRules<'a> {
-    /// The schema of the arguments.
     pub(crate) schema: &'a Value,
     pub(crate) contract: &'a Contract,
-    /// The aliases of parameters, each with the name of its parameter.
-    pub(crate) aliases: &'a BTreeMap<String, String>,
+    pub(crate) aliases: &'a Aliases,
     /// Whether near misses, such as `"5"` for an integer, are coerced.
     pub(crate) coerce: bool,
-    /// The context of the call. If set, each coercion is emitted as an event.
+    /// The context of the call. If set, coercions are emitted as events.
     pub(crate) context: Option<&'a ToolContext>,
 }
 
-/// Returns the normal form of the arguments: under the names of their parameters, with near misses coerced and with the
-/// published defaults.
+/// Returns the normal form of the arguments: under their parameters' names, coerced, with the published
+/// defaults.
 ///
 /// # Errors
-/// The text is not JSON, not an object although the tool takes only objects, or violates the contract. The error lists
-/// all violations.
+/// The text is not JSON, is not an object although the tool takes only objects, or violates the contract.
 #[cold]
 pub(crate) fn read_arguments<'t>(
     text: &'t str,
     rules: &ArgumentRules<'_>,
 ) -> Result<Cow<'t, str>, ToolError> {
     let kinds = rules.schema.get("type");
-    let is = |name: &str| {
-        kinds.is_none_or(|kinds| {
-            kinds == name || kinds.as_array().is_some_and(|it| it.iter().any(|kind| kind == name))
-        })
+    let allows_object = match kinds {
+        None => true,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+        Some(kind) => kind == "object",
     };
     if kinds != Some(&"object".into()) {
         // A tool may take a list or a single value as it is.
@@ -54,19 +50,19 @@ pub(crate) fn read_arguments<'t>(
         if let Ok(given) = &given
             && given.members().is_none()
         {
-            let read = rules.contract.read(rules.schema.into(), given, "", rules.coerce && !is("object"));
-            if read.violations.is_empty() || !is("object") || extract_object(text).is_none() {
+            let read = rules.contract.read(rules.schema.into(), given, "", rules.coerce && !allows_object);
+            if read.violations.is_empty() || !allows_object || extract_object(text).is_none() {
                 return refuse_violations(read, rules);
             }
         } else if let Err(error) = &given
-            && !is("object")
+            && !allows_object
         {
             return Err(ToolError::invalid_json(error));
         }
     }
-    let object = text.trim_matches([' ', '\n', '\r', '\t']);
-    if rules.aliases.is_empty() && object.starts_with('{') && rules.contract.is_normal(object) {
-        return Ok(Cow::Borrowed(object));
+    let trimmed = text.trim_matches([' ', '\n', '\r', '\t']);
+    if rules.aliases.is_empty() && trimmed.starts_with('{') && rules.contract.is_normal(trimmed) {
+        return Ok(Cow::Borrowed(trimmed));
     }
     let ObjectText { text: object, repaired } = ObjectText::read(text)?;
     if let Some(error) = repaired {
@@ -80,11 +76,11 @@ pub(crate) fn read_arguments<'t>(
     if rules.aliases.is_empty() && rules.contract.is_normal(&object) {
         return Ok(object);
     }
-    let object = under_own_names(&object, rules)?;
-    let value = Json::parse(&object).map_err(|error| unreadable(&object, &error))?;
-    let read = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
-    let read = refuse_violations(read, rules)?;
-    emit_coerced(&object, &read, rules);
+    let renamed = under_own_names(&object, rules)?;
+    let value = Json::parse(&renamed).map_err(|error| unreadable(&renamed, &error))?;
+    let checked = rules.contract.read(rules.schema.into(), &value, "", rules.coerce);
+    let read = refuse_violations(checked, rules)?;
+    emit_coerced(&renamed, &read, rules);
     let normal = match rules.contract.normal(rules.schema.into(), &read) {
         Cow::Owned(normal) => normal,
         Cow::Borrowed(_) => read.into_owned(),
@@ -92,24 +88,24 @@ pub(crate) fn read_arguments<'t>(
     Ok(Cow::Owned(normal))
 }
 
-/// Returns the text of the arguments object, under the names of the parameters.
-///
-/// # Errors
-/// A name is no text in Unicode.
+/// Returns the text of the object, under the names of the parameters.
 fn under_own_names<'t>(object: &'t str, rules: &ArgumentRules<'_>) -> Result<Cow<'t, str>, ToolError> {
     if rules.aliases.is_empty() {
         return Ok(Cow::Borrowed(object));
     }
     let members = members_of(object).map_err(|error| not_json(object, &error))?;
-    if !members.iter().any(|(name, _)| rules.aliases.contains_key(&**name)) {
+    if !members.iter().any(|(name, _)| rules.aliases.get(name).is_some()) {
         return Ok(Cow::Borrowed(object));
     }
-    let own = |name: &str| quoted(rules.aliases.get(name).map_or(name, String::as_str));
-    let written = members.iter().map(|(name, value)| format!("{}:{}", own(name), value.get()));
-    Ok(Cow::Owned(format!("{{{}}}", written.collect::<Vec<_>>().join(","))))
+    let mut written = Vec::with_capacity(members.len());
+    for (name, value) in &members {
+        let own = rules.aliases.get(name).unwrap_or(name);
+        written.push(format!("{}:{value}", quoted(own)));
+    }
+    Ok(Cow::Owned(format!("{{{}}}", written.join(","))))
 }
 
-/// Returns the error for an object of which a part is nested too deep, or is no text in Unicode.
+/// Returns the error for an object nested too deep, or with text that is not Unicode.
 #[cold]
 fn unreadable(object: &str, error: &Error) -> ToolError {
     let members = match members_of(object) {
@@ -118,8 +114,8 @@ fn unreadable(object: &str, error: &Error) -> ToolError {
     };
     let mut refused = Vec::new();
     for (name, value) in &members {
-        if let Err(error) = Json::parse(value.get()) {
-            refused.push(refused_by_type(name, value.get(), &error));
+        if let Err(error) = Json::parse(value) {
+            refused.push(refused_by_type(name, value, &error));
         }
     }
     if refused.is_empty() {
@@ -146,42 +142,48 @@ fn refuse_violations<'t>(read: ReadValue<'t>, rules: &ArgumentRules<'_>) -> Resu
     Err(ToolError::invalid_arguments(violations))
 }
 
-/// Parses the JSON text of arguments.
-///
-/// # Errors
-/// The text is not JSON, or a number is out of range. For a number out of range, the error contains its path.
+/// Parses the JSON text of arguments. The error of a number out of range has its path.
 pub(crate) fn parse_value(text: &str) -> Result<Value, ToolError> {
-    serde_json::from_str(text).map_err(|error| match Json::parse(text) {
-        Ok(_) => ToolError::invalid_arguments(vec![refused_by_type("", text, &error)]),
-        Err(_) => not_json(text, &error),
-    })
+    let error = match text.parse() {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    match Json::parse(text) {
+        Ok(_) => Err(ToolError::invalid_arguments(vec![refused_by_type("", text, &error)])),
+        Err(_) => Err(not_json(text, &error)),
+    }
 }
 
-/// Reports a coercion for each member with another value in `read` than in `object`.
+/// Reports a coercion for each member that differs between `object` and `read`.
 fn emit_coerced(object: &str, read: &str, rules: &ArgumentRules<'_>) {
-    let Some(emitter) = rules.context.and_then(ToolContext::emitter).filter(|_| object != read) else {
+    if object == read {
         return;
-    };
-    let compact = |text: &str| Json::parse(text).map(|value| value.compact()).unwrap_or_default();
-    let values = |text: &str| -> Vec<(String, String)> {
-        let members = members_of(text).unwrap_or_default().into_iter();
-        members.map(|(name, value)| (name.into_owned(), compact(value.get()))).collect()
-    };
-    let given = values(object);
-    for (name, value) in values(read).into_iter().filter(|member| !given.contains(member)) {
-        // A member with the same value was only given under an alias.
+    }
+    let Some(emitter) = rules.context.and_then(ToolContext::emitter) else { return };
+    let given = compact_members(object);
+    for (name, value) in compact_members(read) {
+        // A member with the same value was only given under an alias, if at all.
         if !given.iter().any(|(_, other)| *other == value) {
             emitter.coerced(&name);
         }
     }
 }
 
+fn compact_members(object: &str) -> Vec<(String, String)> {
+    let members = members_of(object).unwrap_or_default();
+    let mut compact = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        let text = Json::parse(value).map(|value| value.compact()).unwrap_or_default();
+        compact.push((name.into_owned(), text));
+    }
+    compact
+}
+
 pub(crate) fn given_twice(name: &str) -> Violation {
     Violation::new(name, ViolationKind::Duplicate, "given twice; give it once")
 }
 
-/// Returns the violation for an unknown argument called `name`. `names` are the names of the tool's
-/// parameters.
+/// Returns the violation for an unknown argument. `names` are those of the parameters.
 pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Violation {
     let names: Vec<&str> = names.collect();
     let message = match (nearest(name, names.iter().copied()).as_slice(), names.as_slice()) {
@@ -192,22 +194,29 @@ pub(crate) fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     Violation::new(name, ViolationKind::Unknown, message)
 }
 
-/// Converts an error of `serde_json` about the value at the path `place` into a violation.
+/// Converts an error of `serde_json` about the value at `place` into a violation.
 fn refused_by_type(place: &str, value: &str, error: &Error) -> Violation {
     let lines = value.split_inclusive('\n').take(error.line().saturating_sub(1));
     refused_at(place, value, lines.map(str::len).sum::<usize>() + error.column(), error)
 }
 
-/// Converts an error at an offset in the value at the path `place` into a violation.
+/// Converts an error at an offset in the value at `place` into a violation.
 pub(crate) fn refused_at(place: &str, value: &str, offset: usize, error: &dyn fmt::Display) -> Violation {
-    let found = Json::parse(value).map(|parsed| parsed.place(offset, place));
-    let (path, text) = found.unwrap_or_else(|_| (place.to_owned(), value));
-    let message = message_of(error);
-    let message = message.split_once(" at line ").map_or(&*message, |(message, _)| message);
-    // `serde_json` reads an integer of more than 64 bits as a float and reports the rounded float.
+    let (path, text) = match Json::parse(value) {
+        Ok(parsed) => parsed.place(offset, place),
+        Err(_) => (place.to_owned(), value),
+    };
+    let full_message = message_of(error);
+    let mut message = match full_message.split_once(" at line ") {
+        Some((message, _)) => message,
+        None => &*full_message,
+    };
+    // `serde_json` reads longer integers than 64 bits as floats, and reports these.
     let is_integer = text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
-    let message = if is_integer && message.contains("floating point") { "expected integer" } else { message };
-    // Messages with the prefix "invalid " already describe the value.
+    if is_integer && message.contains("floating point") {
+        message = "expected integer";
+    }
+    // Messages with the prefix "invalid " describe the value.
     let got = if message.starts_with("invalid ") {
         String::new()
     } else {

@@ -1,4 +1,4 @@
-//! Decoding of arguments into one struct: the parameter of a closure, or of a function with `flatten`.
+//! Decoding of arguments into one struct, for closures and functions with `flatten`.
 
 use super::parameter_types::ToolParams;
 use super::read::{ArgumentRules, read_arguments, refused_at};
@@ -6,12 +6,12 @@ use crate::error::ToolError;
 use crate::schema::__private::{Reader, argument_schema_of};
 use serde_json::{Map, Value};
 
-/// Returns the schema of the arguments type `T`, with internal keywords.
+/// Returns the schema of `T`, with internal keywords.
 #[must_use]
 pub fn struct_args<T: ToolParams>() -> Value {
     let mut schema = argument_schema_of::<T>();
     if let Value::Object(root) = &mut schema {
-        // The description of the tool is published instead of the description of the arguments type.
+        // The tool's description is published instead.
         root.shift_remove("description");
         if root.get("type").is_some_and(|kind| kind == "object") && is_plain(root) {
             root.entry("properties").or_insert_with(|| Map::new().into());
@@ -21,9 +21,6 @@ pub fn struct_args<T: ToolParams>() -> Value {
 }
 
 /// Decodes the arguments into one struct.
-///
-/// # Errors
-/// The arguments violate the contract of the tool, or the type refuses them.
 pub(crate) fn decode_struct<T: ToolParams>(text: &str, rules: &ArgumentRules<'_>) -> Result<T, ToolError> {
     if let Ok(value) = rules.contract.reader(text).decode() {
         return Ok(value);
@@ -35,8 +32,8 @@ pub(crate) fn decode_struct<T: ToolParams>(text: &str, rules: &ArgumentRules<'_>
         .map_err(|error| ToolError::invalid_arguments(vec![refused_at("", &text, reader.offset(), &error)]))
 }
 
-/// Makes an object schema refuse additional members if `closed`, and accept them otherwise. Does nothing if the schema
-/// says more about its members than their properties.
+/// Makes an object schema refuse additional members if `closed`, and accept them otherwise. Does nothing if
+/// it says more about its members than their properties.
 pub(crate) fn close(schema: &mut Value, closed: bool) {
     let Value::Object(root) = schema else { return };
     let is_open = root.get("additionalProperties").is_some_and(|rest| rest != &Value::Bool(false));
@@ -52,14 +49,13 @@ pub(crate) fn close(schema: &mut Value, closed: bool) {
     }
 }
 
-/// Returns whether an object schema has no parts that list more properties.
+/// Returns whether no other part of an object schema lists properties.
 fn is_plain(schema: &Map<String, Value>) -> bool {
     const PARTS: [&str; 6] =
         ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "unevaluatedProperties"];
     !PARTS.iter().any(|keyword| schema.contains_key(*keyword))
 }
 
-/// Returns whether a schema accepts only objects.
 pub(crate) fn is_object(root: &Value) -> bool {
     is_object_at(root, root, 4)
 }
@@ -72,11 +68,15 @@ fn is_object_at(root: &Value, schema: &Value, depth: usize) -> bool {
         Some(Value::Array(kinds)) => kinds.len() == 1 && kinds.iter().all(|kind| kind == "object"),
         Some(kind) => kind == "object",
         None => {
-            let reference = schema.get("$ref").and_then(Value::as_str);
-            let target = reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+            if let Some(Value::String(reference)) = schema.get("$ref")
+                && let Some(pointer) = reference.strip_prefix('#')
+                && let Some(target) = root.pointer(pointer)
+                && within(target)
+            {
+                return true;
+            }
             let branches = list("anyOf").or_else(|| list("oneOf"));
-            target.is_some_and(within)
-                || branches.is_some_and(|list| list.iter().all(within))
+            branches.is_some_and(|list| list.iter().all(within))
                 || list("allOf").is_some_and(|list| list.iter().any(within))
                 || schema.get("properties").is_some()
         }

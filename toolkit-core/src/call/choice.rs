@@ -1,10 +1,10 @@
-//! Tool choice and parallel tool calls of a request.
+//! Tool choice and parallel calls of a request.
 
 use super::ProviderExtras;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A rule for the model: the tools it may or must call.
+/// Which tools the model may or must call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -13,20 +13,20 @@ pub enum ToolChoice {
     Auto,
     /// The model must not call tools.
     None,
-    /// The model must call at least one tool.
+    /// The model must call a tool.
     Required,
     /// The model must call this tool.
     Tool(String),
     /// The model may call only these tools.
     Allowed {
-        /// The names of the tools that the model may call.
+        /// The names of the tools.
         names: Vec<String>,
-        /// Whether the model must call one of the tools.
+        /// Whether the model must call one of them.
         required: bool,
     },
 }
 
-/// The tool choice and the setting for parallel tool calls of a request.
+/// The tool choice of a request, and its setting for parallel calls.
 ///
 /// ```
 /// use toolkit_ai::{ToolChoice, ToolConfig};
@@ -38,31 +38,28 @@ pub enum ToolChoice {
 #[non_exhaustive]
 #[must_use]
 pub struct ToolConfig {
-    /// The tool choice: whether the model may or must call tools, and which ones.
+    /// Which tools the model may or must call.
     pub choice: ToolChoice,
-    /// Whether the model may make parallel calls. `None` for the provider's default, which is almost always
-    /// `true`.
+    /// Whether the model may make parallel calls. `None` is the provider's default, almost always `true`.
     pub parallel: Option<bool>,
-    /// The custom tools named in the tool choice. A custom tool takes free text
-    /// ([`ToolKind::Custom`](crate::definition::ToolKind::Custom)). OpenAI's APIs refuse a choice that names a
-    /// custom tool as a function.
+    /// The [custom tools](crate::definition::ToolKind::Custom) named in the tool choice. OpenAI's APIs
+    /// refuse a choice that names a custom tool as a function.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub custom: BTreeSet<String>,
-    /// Further request fields of the provider, unchanged, for settings without a field in this struct. They
-    /// are sent to the same provider again, and reported as lost for another provider.
+    /// Further request fields of the provider, unchanged. Only this provider gets them; they are reported
+    /// as lost for another.
     #[serde(default, skip_serializing_if = "ProviderExtras::is_empty")]
     pub extras: ProviderExtras,
 }
 
 impl ToolConfig {
-    /// Sets whether the model may make parallel calls.
+    /// Sets whether parallel calls are allowed.
     pub fn with_parallel(mut self, parallel: bool) -> Self {
         self.parallel = Some(parallel);
         self
     }
 
-    /// Adds names of [custom tools](Self::custom). A name is ignored unless the tool choice contains the
-    /// name.
+    /// Adds names of [custom tools](Self::custom). A name outside of the tool choice is ignored.
     pub fn with_custom<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let named = match &self.choice {
             ToolChoice::Tool(name) => std::slice::from_ref(name),

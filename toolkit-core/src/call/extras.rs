@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Provider-specific fields of a call, sent back to the provider along with the call. Examples are Gemini's
-/// `thoughtSignature`, and the fields `namespace` and `caller` of the Responses API.
+/// Provider-specific fields of a call, sent back with the call. Examples are Gemini's `thoughtSignature`,
+/// and `namespace` and `caller` of the Responses API.
 ///
-/// The fields are stored with the name of their API and never sent to another API. Clones are cheap. A call
-/// without extras allocates nothing.
+/// The fields carry the name of their API and never go to another. Clones are cheap, and empty extras
+/// allocate nothing.
 ///
 /// ```
 /// use toolkit_ai::call::ProviderExtras;
@@ -36,8 +36,7 @@ fn readable_fields<S: Serializer>(fields: &Map<String, Value>, serializer: S) ->
 }
 
 impl ProviderExtras {
-    /// Creates the extras of a call from `fields`. `api` is the name of the API's format, such as `gemini`.
-    /// If `fields` is empty, the extras are empty as well.
+    /// Creates the extras of a call. `api` is the name of the API's format, such as `gemini`.
     pub fn new(api: &str, fields: Map<String, Value>) -> Self {
         if fields.is_empty() {
             return Self::default();
@@ -51,20 +50,20 @@ impl ProviderExtras {
         self.0.is_none()
     }
 
-    /// Returns the name of the API's format and the fields; `None` if there are no fields.
+    /// Returns the name of the API's format and the fields; `None` without fields.
     #[must_use]
     pub fn origin(&self) -> Option<(&str, &Map<String, Value>)> {
         self.0.as_deref().map(|origin| (origin.api.as_str(), &origin.fields))
     }
 
-    /// Returns the fields if they belong to the API format called `api`.
+    /// Returns the fields if they belong to the API format `api`.
     #[must_use]
     pub fn for_api(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
         (origin.api == api).then_some(&origin.fields)
     }
 
-    /// Returns the value of `field` if the fields belong to the API format called `api`.
+    /// Returns `field` if the fields belong to the API format `api`.
     #[must_use]
     pub fn get(&self, api: &str, field: &str) -> Option<&Value> {
         self.for_api(api)?.get(field)

@@ -1,17 +1,17 @@
-//! The actions that a call requests in addition to its output, such as a transfer to another agent.
+//! The actions that a call requests in addition to its output.
 
 use crate::depth::serialize_within_depth;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Changes of a session: the new value of each changed key, or `None` for a removed key.
+/// Changes of a session; `None` removes a key.
 pub type SessionDelta = BTreeMap<String, Option<Value>>;
 
-/// The actions requested by a call in addition to its output.
+/// The actions that a call requests in addition to its output.
 ///
-/// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes. The agent carries out
-/// the other actions.
+/// A dispatcher with a [`RunContext`](crate::RunContext) applies the session changes; the agent carries out
+/// the rest.
 ///
 /// ```
 /// use toolkit_ai::context::ToolActions;
@@ -27,13 +27,13 @@ pub type SessionDelta = BTreeMap<String, Option<Value>>;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolActions {
-    /// The name of the agent to take over the conversation.
+    /// The agent to take over the conversation.
     pub transfer_to_agent: Option<String>,
     /// Whether to end the running loop of agents.
     pub escalate: bool,
-    /// Whether the output is the final answer, so that the model does not summarize it.
+    /// Whether the output is the final answer, not summarized by the model.
     pub skip_summarization: bool,
-    /// The changes of the session requested by the call.
+    /// The changes of the session.
     #[serde(serialize_with = "readable_changes")]
     pub state_delta: SessionDelta,
 }
@@ -49,8 +49,7 @@ impl ToolActions {
         *self == Self::default()
     }
 
-    /// Adds the actions of a later call. If both calls transfer to an agent or change the same session key,
-    /// the later call takes precedence.
+    /// Adds the actions of a later call, which takes precedence.
     pub fn merge(&mut self, later: &Self) {
         if later.transfer_to_agent.is_some() {
             self.transfer_to_agent.clone_from(&later.transfer_to_agent);

@@ -4,7 +4,7 @@ use crate::guard::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Counts of consecutive failed attempts, per tool. Clones share the counts.
+/// Counts of consecutive failed attempts, per tool. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempts(Arc<Mutex<HashMap<Box<str>, Failed>>>);
 
@@ -16,8 +16,7 @@ struct Failed {
 }
 
 impl Attempts {
-    /// Counts a failed attempt of `tool` and returns the new count. Several failures in one batch count as
-    /// one.
+    /// Counts a failed attempt of `tool` and returns the new count. A batch counts once.
     pub(crate) fn failed(&self, tool: &str, batch: &Arc<u64>) -> u32 {
         let mut tools = lock(&self.0);
         let failed = tools.entry(tool.into()).or_default();
@@ -30,7 +29,6 @@ impl Attempts {
         failed.times
     }
 
-    /// Resets the count of failed attempts of `tool` to zero.
     pub(crate) fn succeeded(&self, tool: &str) {
         lock(&self.0).remove(tool);
     }

@@ -1,34 +1,39 @@
-//! The draft of a call: its session changes and actions, kept only if the call succeeds.
+//! The draft of a call: its changes and actions, kept only if it succeeds.
 
+use super::ToolContext;
 use super::actions::ToolActions;
-use super::{RunContext, ToolContext};
 use crate::guard::lock;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The session changes and actions of a call, allocated when the call first changes something. Clones share the draft.
+/// The session changes and actions of a call, allocated with the first change. Clones share them.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     shared: OnceLock<Arc<Mutex<Page>>>,
-    /// The number of the attempt that uses this clone. 0 for middleware, which is not tied to an attempt.
+    /// The attempt that uses this clone; 0 for middleware, which is not tied to an attempt.
     attempt: AtomicU64,
 }
 
-/// The writes of middleware and of the latest attempt.
+/// The writes of middleware and the latest attempt.
 #[derive(Debug)]
 struct Page {
     attempt: u64,
     /// All writes. `None` after the call has ended.
     actions: Option<ToolActions>,
-    /// The writes from before the first write of the latest attempt. `None` if the attempt has not written yet.
+    /// The writes from before the first write of the latest attempt; `None` before that write.
     before: Option<ToolActions>,
 }
 
+impl Page {
+    fn new() -> Self {
+        Self { attempt: 0, actions: Some(ToolActions::default()), before: None }
+    }
+}
+
 impl Draft {
-    /// Begins a new attempt. The writes of the earlier attempt are discarded, and so are later writes of abandoned
-    /// attempts, for example from a thread that is still running. Writes of middleware from before the earlier
-    /// attempt are kept.
+    /// Begins a new attempt. The earlier attempt's writes are discarded, also later ones, for example from
+    /// a thread that still runs. Earlier writes of middleware are kept.
     #[inline]
     pub(super) fn begin(&self) {
         if let Some(shared) = self.shared.get() {
@@ -41,19 +46,16 @@ impl Draft {
         }
     }
 
-    /// Closes the draft and returns its session changes and actions, or `None` if there are none. Later changes are
-    /// discarded.
+    /// Closes the draft and returns its content. Later changes are discarded.
     #[inline]
     pub(super) fn close(&self) -> Option<ToolActions> {
         lock(self.shared.get()?).actions.take()
     }
 
     fn shared(&self) -> &Arc<Mutex<Page>> {
-        let page = || Page { attempt: 0, actions: Some(ToolActions::default()), before: None };
-        self.shared.get_or_init(|| Arc::new(Mutex::new(page())))
+        self.shared.get_or_init(|| Arc::new(Mutex::new(Page::new())))
     }
 
-    /// Adds the actions of a nested call. The tool made this call through a dispatcher of its own.
     pub(super) fn merge(&self, nested: &ToolActions) {
         self.write(|actions| actions.merge(nested));
     }
@@ -69,13 +71,12 @@ impl Draft {
         }
     }
 
-    /// Returns the session value that the call has written under `key`, or `None` if the call has not written the key.
-    /// Returns `Some(None)` if the call removed the key.
+    /// Returns what the call has written under `key`; `Some(None)` if it removed the key.
     fn read(&self, key: &str) -> Option<Option<Value>> {
         self.own(&mut lock(self.shared.get()?))?.state_delta.get(key).cloned()
     }
 
-    /// Returns the actions in `page`, unless a later attempt of the call has begun or the call has ended.
+    /// Returns the actions in `page`, unless the call has ended or begun a later attempt.
     fn own<'a>(&self, page: &'a mut Page) -> Option<&'a mut ToolActions> {
         let attempt = self.attempt.load(Ordering::Relaxed);
         page.actions.as_mut().filter(|_| attempt == 0 || attempt == page.attempt)
@@ -89,53 +90,54 @@ impl Clone for Draft {
     }
 }
 
-/// The session as seen by one call, including the changes made by the call itself.
+/// The session as seen by one call, including the call's own changes.
 ///
-/// The changes are applied to the session when the batch ends, in the order of the calls, and only if the
-/// call succeeds. The prefix of a key selects its scope, see [`Session`](crate::Session). Without a
-/// dispatcher, changes are lost.
+/// The changes reach the session when the batch ends, in the order of the calls, and only from successful
+/// calls. Without a dispatcher, they are lost. The prefix of a key selects its scope, see
+/// [`Session`](crate::Session).
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHandle<'a>(&'a ToolContext);
 
 impl SessionHandle<'_> {
-    /// Returns the id of the session, if there is one.
+    /// Returns the session's id, if any.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         Some(self.0.run()?.session()?.id())
     }
 
-    /// Returns the session value of a key, including a change made by this call.
+    /// Returns the session value of a key, or the call's change of it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
-        let written = self.0.draft.read(key);
-        written.unwrap_or_else(|| self.0.run().and_then(|run: &RunContext| run.get(key)))
+        match self.0.draft.read(key) {
+            Some(written) => written,
+            None => self.0.run()?.get(key),
+        }
     }
 
     /// Sets the value of a key in the session.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
-        let key = key.into();
-        let value = value.into();
-        self.0.draft.write(|actions| {
-            actions.state_delta.insert(key, Some(value));
-        });
+        self.write(key.into(), Some(value.into()));
     }
 
     /// Removes a key from the session.
     pub fn remove(&self, key: impl Into<String>) {
-        let key = key.into();
+        self.write(key.into(), None);
+    }
+
+    fn write(&self, key: String, value: Option<Value>) {
         self.0.draft.write(|actions| {
-            actions.state_delta.insert(key, None);
+            actions.state_delta.insert(key, value);
         });
     }
 }
 
-/// A handle for a call to request actions from the agent. If the call succeeds,
-/// [`ToolResult::actions`](crate::ToolResult::actions) contains the requested actions.
+/// Requests actions from the agent. If the call succeeds, they are in
+/// [`ToolResult::actions`](crate::ToolResult::actions).
 #[derive(Debug, Clone, Copy)]
 pub struct ActionsHandle<'a>(&'a ToolContext);
 
 impl ActionsHandle<'_> {
-    /// Requests the transfer of the conversation to the agent called `name`.
+    /// Requests the transfer of the conversation to the agent `name`.
     pub fn transfer_to_agent(&self, name: impl Into<String>) {
         let name = name.into();
         self.0.draft.write(|actions| actions.transfer_to_agent = Some(name));
@@ -146,14 +148,14 @@ impl ActionsHandle<'_> {
         self.0.draft.write(|actions| actions.escalate = true);
     }
 
-    /// Makes the output the final answer, so that the model does not summarize it.
+    /// Makes the output the final answer, not summarized by the model.
     pub fn skip_summarization(&self) {
         self.0.draft.write(|actions| actions.skip_summarization = true);
     }
 }
 
 impl ToolContext {
-    /// Returns a handle to read and change the session.
+    /// Returns a handle for the session.
     ///
     /// ```
     /// use toolkit_ai::{ToolContext, ToolName};
@@ -168,7 +170,7 @@ impl ToolContext {
         SessionHandle(self)
     }
 
-    /// Returns a handle to request actions from the agent.
+    /// Returns a handle for requesting actions from the agent.
     #[must_use]
     pub fn actions(&self) -> ActionsHandle<'_> {
         ActionsHandle(self)

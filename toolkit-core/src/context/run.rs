@@ -15,17 +15,16 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The name of the tool that reports its progress.
+    /// The name of the reporting tool.
     pub tool_name: ToolName,
-    /// The id assigned to the call by the provider. `None` for a call made by the program.
+    /// The provider's id of the call; `None` for a call made by the program.
     pub call_id: Option<CallId>,
     /// The finished fraction, from 0 to 1.
     pub fraction: f64,
-    /// A message for users, such as the current step.
+    /// A message for users.
     pub message: String,
 }
 
-/// A function to redact hidden values in text.
 #[derive(Clone)]
 pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>);
 
@@ -48,24 +47,24 @@ pub(crate) struct Redaction(pub(super) Arc<dyn Fn(&str) -> String + Send + Sync>
 /// let run = RunContext::new().with_control(Arc::new(Turn(1)));
 /// ```
 pub trait RunControl: Send + Sync {
-    /// Returns whether the run has stopped. It is called before a tool begins, also before it begins again. After the stop,
-    /// the results of calls that have not begun are errors of the kind [`Cancelled`](crate::ErrorKind::Cancelled). Running
-    /// tools are not affected. A panic counts as a stop.
+    /// Returns whether the run has stopped, asked before each attempt of a tool. Calls that have not begun
+    /// then end with [`Cancelled`](crate::ErrorKind::Cancelled); running tools go on. A panic counts as a
+    /// stop.
     fn has_stopped(&self) -> bool {
         false
     }
 
-    /// Returns the [key](crate::ToolContext::call_key) of the call with this id. `None` if it has none; a panic counts as
-    /// `None`.
+    /// Returns the [key](crate::ToolContext::call_key) of the call with this id, if it has one. A panic
+    /// counts as `None`.
     fn call_key(&self, _id: &CallId) -> Option<String> {
         None
     }
 }
 
-/// The run of an agent: its name and id, session, extensions and progress listener.
+/// The run of an agent: name, id, session, extensions and progress listener.
 ///
-/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext) of each
-/// call. Clones share the session values with the key prefix `temp:` and the counts of an
+/// A [`Dispatcher`](crate::Dispatcher::with_run) passes the run to the [`ToolContext`](crate::ToolContext)
+/// of each call. Clones share the `temp:` values and the counts of an
 /// [`AttemptLimit`](crate::middleware::AttemptLimit).
 ///
 /// ```
@@ -91,7 +90,7 @@ pub struct RunContext {
     control: Option<Arc<dyn RunControl>>,
 }
 
-/// The parts shared by the clones of a run. They are created on first use, because most runs need none.
+/// The parts shared by clones, created on first use because most runs need none.
 #[derive(Default)]
 struct RunShared {
     temp: OnceLock<SessionMap>,
@@ -100,20 +99,18 @@ struct RunShared {
 }
 
 impl RunContext {
-    /// Creates an agent run without a name, session or extensions.
+    /// Creates a run without a name, session or extensions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value for tools. Tools find the value by its type. An earlier value of the same type is
-    /// replaced.
+    /// Adds a value that tools find by its type, replacing an earlier one.
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extensions = self.extensions.with(value);
         self
     }
 
-    /// Adds a shared value for tools, like [`with_extension`](Self::with_extension). For instance, tools find the value
-    /// of an `Arc<dyn Store>` as `dyn Store`.
+    /// Adds a shared value: tools find an `Arc<dyn Store>`, for instance, as `dyn Store`.
     ///
     /// ```
     /// use toolkit_ai::RunContext;
@@ -126,22 +123,21 @@ impl RunContext {
         self
     }
 
-    /// Adds a value to the state for the calls of this run. The value takes precedence over a registry value
-    /// of the same type, also for [merged](crate::ToolRegistry::merge_with) tools.
+    /// Adds state for the calls of this run. It overrides registry state of the same type, also for
+    /// [merged](crate::ToolRegistry::merge_with) tools.
     ///
-    /// Parameters marked with `#[state]` find the value by type, if the registry
+    /// `#[state]` parameters find it by type, if the registry
     /// [declares](crate::ToolRegistry::with_run_state) the type.
     pub fn with_state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.state = self.state.with_value_of_run(value);
         self
     }
 
-    /// Returns whether the run has a state value of the required type.
     pub(crate) fn has_state(&self, need: &StateNeed) -> bool {
         self.state.has_value(need)
     }
 
-    /// Returns the state for a call: the values of this run, and the values of the registry for all other types.
+    /// Returns the state for a call: the values of this run over those of the registry.
     pub(crate) fn state_over(&self, registry: Option<&Arc<State>>) -> Option<Arc<State>> {
         match registry {
             Some(registry) if self.state.is_empty() => Some(registry.clone()),
@@ -151,19 +147,19 @@ impl RunContext {
         }
     }
 
-    /// Returns the name of the agent, if it is set.
+    /// Returns the agent's name, if set.
     #[must_use]
     pub fn agent_name(&self) -> Option<&str> {
         self.agent_name.as_deref()
     }
 
-    /// Returns the id of the run, if it is set.
+    /// Returns the run's id, if set.
     #[must_use]
     pub fn invocation_id(&self) -> Option<&str> {
         self.invocation_id.as_deref()
     }
 
-    /// Returns the session of the run, if it has one.
+    /// Returns the session, if any.
     #[must_use]
     pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
@@ -175,7 +171,7 @@ impl RunContext {
         self.extensions.get()
     }
 
-    /// Returns the value of a key in the session. Keys with the prefix `temp:` belong to this run.
+    /// Returns the value of a key in the session. `temp:` keys belong to this run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match Scope::split(key) {
@@ -184,7 +180,7 @@ impl RunContext {
         }
     }
 
-    /// Applies changes to the session. Changes of `temp:` keys are applied to this run.
+    /// Applies changes to the session, and those of `temp:` keys to this run.
     ///
     /// Dispatchers call this for successful calls. Without a session, only `temp:` values are kept.
     pub fn apply(&self, delta: &SessionDelta) {
@@ -201,23 +197,23 @@ impl RunContext {
         self.shared.temp.get_or_init(SessionMap::default)
     }
 
-    /// Returns the counts of consecutive failed attempts.
     pub(crate) fn attempts(&self) -> &Attempts {
         self.shared.attempts.get_or_init(Attempts::default)
     }
 
-    /// Returns the approvals given for the session, or for the run if it has no session.
+    /// Returns the approvals of the session, or else of the run.
     pub(crate) fn grants(&self) -> &Grants {
-        let own = || self.shared.grants.get_or_init(Grants::default);
-        self.session.as_ref().map_or_else(own, Session::grants)
+        match &self.session {
+            Some(session) => session.grants(),
+            None => self.shared.grants.get_or_init(Grants::default),
+        }
     }
 
-    /// Returns whether the run has stopped, so that no further tool may begin.
     pub(super) fn has_stopped(&self) -> bool {
-        self.control.as_ref().is_some_and(|control| guarded(|| control.has_stopped()).unwrap_or(true))
+        let Some(control) = &self.control else { return false };
+        guarded(|| control.has_stopped()).unwrap_or(true)
     }
 
-    /// Returns the key of the call with this id. A panic of the function counts as no key.
     pub(super) fn call_key(&self, id: &CallId) -> Option<String> {
         let control = self.control.as_ref()?;
         guarded(|| control.call_key(id)).unwrap_or(None)
@@ -227,7 +223,7 @@ impl RunContext {
         self.listener.is_some()
     }
 
-    /// Returns a copy of the run. In its progress reports, hidden values are redacted.
+    /// Returns a copy of the run with redacted progress reports.
     pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
         let (run, Redaction(redact)) = (self.clone(), redaction.clone());
         self.clone().on_progress(move |mut progress| {
@@ -236,7 +232,7 @@ impl RunContext {
         })
     }
 
-    /// Passes a report to the listener. A panic in the listener does not fail the call.
+    /// Passes a report to the listener, whose panic does not fail the call.
     pub(super) fn notify(&self, progress: Progress) {
         if let Some(listener) = &self.listener {
             let _ = guarded(|| listener(progress));
@@ -253,8 +249,8 @@ setters! { RunContext:
     with_session(session: Session) = Some(session);
     /// Sets what the calls ask the loop of the run.
     with_control(control: Arc<dyn RunControl>) = Some(control);
-    /// Sets the listener for progress reports. Tools call it directly, so it should return quickly. A panic
-    /// in the listener is ignored.
+    /// Sets the listener for progress reports. It should return quickly, as tools call it directly. Its
+    /// panic is ignored.
     on_progress(listener: impl Fn(Progress) + Send + Sync + 'static) = Some(Arc::new(listener));
 }
 

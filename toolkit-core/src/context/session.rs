@@ -1,11 +1,11 @@
-//! Sessions: values by key, scoped to a session, a user, or the application.
+//! Sessions: values by key, scoped to session, user, or application.
 
 use super::actions::SessionDelta;
 use super::grants::Grants;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 /// A map of values by key. Clones share the values.
 ///
@@ -34,44 +34,40 @@ impl SessionMap {
 
     /// Sets the value of a key.
     pub fn set(&self, key: impl Into<String>, value: impl Into<Value>) {
-        self.change(|values| {
-            values.insert(key.into(), value.into());
-        });
+        self.write().insert(key.into(), value.into());
     }
 
     /// Removes a key and its value.
     pub fn remove(&self, key: &str) {
-        self.change(|values| {
-            values.remove(key);
-        });
+        self.write().remove(key);
     }
 
-    /// Returns a copy of all values, for example to store them.
+    /// Returns a copy of all values.
     #[must_use]
     pub fn snapshot(&self) -> BTreeMap<String, Value> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Value>) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Value>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies the changes of keys in the scope `own` and ignores all others. Keys are stored without the
-    /// prefix of the scope: `user:name` becomes `name`.
+    /// Applies the changes in the scope `own`, under keys without its prefix: `user:name` becomes `name`.
     pub(super) fn apply(&self, delta: &SessionDelta, own: Scope) {
-        let changes = delta.iter().map(|(key, value)| (Scope::split(key), value));
-        let mut changes = changes.filter(|((scope, _), _)| *scope == own).peekable();
-        if changes.peek().is_none() {
+        if !delta.keys().any(|key| Scope::split(key).0 == own) {
             return;
         }
-        self.change(|values| {
-            for ((_, key), value) in changes {
-                match value {
-                    Some(value) => values.insert(key.to_owned(), value.clone()),
-                    None => values.remove(key),
-                };
+        let mut values = self.write();
+        for (key, value) in delta {
+            let (scope, name) = Scope::split(key);
+            if scope != own {
+                continue;
             }
-        });
+            match value {
+                Some(value) => values.insert(name.to_owned(), value.clone()),
+                None => values.remove(name),
+            };
+        }
     }
 }
 
@@ -84,17 +80,16 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for SessionMap {
 
 impl fmt::Debug for SessionMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Only the keys are shown, because values may be secrets.
+        // Values may be secrets.
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(values.keys()).finish()
     }
 }
 
-/// The session of a conversation. Clones share the values.
+/// The session of a conversation. Clones share its values.
 ///
-/// The prefix of a key selects the scope of its value: `app:` for the application, `user:` for all sessions
-/// of the user, `temp:` for one run of the agent, and no prefix for this session. The maps contain the keys
-/// without their prefix.
+/// The prefix of a key selects its scope: `app:` for the application, `user:` for all sessions of the user,
+/// `temp:` for one run of the agent, none for this session. The maps have the keys without prefix.
 ///
 /// ```
 /// use toolkit_ai::Session;
@@ -112,7 +107,7 @@ pub struct Session {
     parts: Arc<SessionShared>,
 }
 
-/// The values and the approvals of a session, shared by its clones. They are created on first use.
+/// The values and approvals shared by clones, created on first use.
 #[derive(Default)]
 struct SessionShared {
     own: OnceLock<SessionMap>,
@@ -133,35 +128,32 @@ impl Session {
         &self.id
     }
 
-    /// Returns the values of this session alone, stored under keys without a prefix.
+    /// Returns the values of this session alone.
     #[must_use]
     pub fn store(&self) -> &SessionMap {
         self.parts.own.get_or_init(SessionMap::default)
     }
 
-    /// Returns the values shared by all sessions of the user. The map contains the keys without the prefix
-    /// `user:`.
+    /// Returns the values shared by all sessions of the user, under keys without `user:`.
     #[must_use]
     pub fn user(&self) -> &SessionMap {
         self.parts.user.get_or_init(SessionMap::default)
     }
 
-    /// Returns the values shared by all sessions of the application. The map contains the keys without the
-    /// prefix `app:`.
+    /// Returns the values shared by all sessions of the application, under keys without `app:`.
     #[must_use]
     pub fn app(&self) -> &SessionMap {
         self.parts.app.get_or_init(SessionMap::default)
     }
 
-    /// Returns the value of a key. Returns `None` for `temp:` keys, which belong to a run.
+    /// Returns the value of a key; `None` for `temp:` keys, which belong to a run.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         let (scope, key) = Scope::split(key);
         self.map(scope)?.get(key)
     }
 
-    /// Applies changes to the values of the session, the user and the application. Changes of `temp:` keys
-    /// are ignored.
+    /// Applies changes to the session, the user and the application. `temp:` keys are ignored.
     pub fn apply(&self, delta: &SessionDelta) {
         if delta.is_empty() {
             return;
@@ -186,8 +178,11 @@ impl Session {
         }
     }
 
-    /// Changes some parts. Clones share all other parts.
-    fn with(self, change: impl FnOnce(&mut SessionShared)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut SessionShared)) -> Self {
+        if let Some(parts) = Arc::get_mut(&mut self.parts) {
+            change(parts);
+            return self;
+        }
         let mut parts = SessionShared {
             own: self.store().clone().into(),
             user: self.user().clone().into(),
@@ -198,17 +193,17 @@ impl Session {
         Self { parts: Arc::new(parts), ..self }
     }
 
-    /// Sets the values of this session alone, stored under keys without a prefix.
+    /// Sets the values of this session alone.
     pub fn with_store(self, own: SessionMap) -> Self {
         self.with(|parts| parts.own = own.into())
     }
 
-    /// Sets the values shared by all sessions of a user, with the key prefix `user:`.
+    /// Sets the values shared by all sessions of a user (`user:`).
     pub fn with_user(self, user: SessionMap) -> Self {
         self.with(|parts| parts.user = user.into())
     }
 
-    /// Sets the values shared by all sessions of the application, with the key prefix `app:`.
+    /// Sets the values shared by all sessions of the application (`app:`).
     pub fn with_app(self, app: SessionMap) -> Self {
         self.with(|parts| parts.app = app.into())
     }
@@ -221,7 +216,6 @@ setters! { Session:
 
 impl_debug!(Session, |this| id: this.id, own: this.store(), user: this.user(), app: this.app());
 
-/// The scope of a session value, given by the prefix of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Session,
@@ -231,11 +225,14 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Splits a key into its scope and the rest: `user:name` is the key `name` in the scope of the user.
+    /// Splits a key into its scope and the rest: `user:name` is `name` of the user.
     pub(super) fn split(key: &str) -> (Self, &str) {
         let prefixes = [("app:", Self::App), ("user:", Self::User), ("temp:", Self::Temp)];
-        let prefixed =
-            prefixes.into_iter().find_map(|(prefix, scope)| Some((scope, key.strip_prefix(prefix)?)));
-        prefixed.unwrap_or((Self::Session, key))
+        for (prefix, scope) in prefixes {
+            if let Some(name) = key.strip_prefix(prefix) {
+                return (scope, name);
+            }
+        }
+        (Self::Session, key)
     }
 }

@@ -1,4 +1,4 @@
-//! The program's state for its tools, with one value per type.
+//! The program's state for its tools.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,7 @@ use std::sync::Arc;
 #[cfg(feature = "cache")]
 use std::sync::Weak;
 
-/// The program's state for its tools, such as a connection pool, with one value per type. Clones share the
-/// values.
+/// The program's state for its tools, such as a connection pool, with one value per type. Clones share it.
 ///
 /// ```
 /// use toolkit_ai::State;
@@ -25,18 +24,14 @@ use std::sync::Weak;
 #[must_use]
 pub struct State {
     values: BTreeMap<TypeId, StateValue>,
-    /// The types declared as run state: the run of each call adds a value of the type.
+    /// The types that the run of each call adds.
     of_run: BTreeSet<TypeId>,
 }
 
-/// A value of the program's state. Clones share the value.
 #[derive(Clone)]
 struct StateValue {
-    /// The name of the type.
     name: &'static str,
-    /// The `Arc` that contains the value, with its type erased.
     value: Arc<dyn Any + Send + Sync>,
-    /// Whether the value belongs to the run of a call.
     is_of_run: bool,
 }
 
@@ -51,13 +46,11 @@ impl State {
         self.with_shared(Arc::new(value))
     }
 
-    /// Adds a shared value, possibly a trait object. For instance, tools find the value of an
-    /// `Arc<dyn Store>` as `dyn Store`.
+    /// Adds a shared value, possibly a trait object: tools find an `Arc<dyn Store>` as `dyn Store`.
     pub fn with_shared<T: ?Sized + Send + Sync + 'static>(self, value: Arc<T>) -> Self {
         self.with_value(value, false)
     }
 
-    /// Adds a value of a run.
     pub(crate) fn with_value_of_run<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_value(Arc::new(value), true)
     }
@@ -74,13 +67,13 @@ impl State {
         self.shared::<T>().map(|shared| &**shared)
     }
 
-    /// Returns the value of type `T` as an `Arc`, to keep or pass on.
+    /// Returns the value of type `T` as an `Arc`.
     #[must_use]
     pub fn shared<T: ?Sized + Send + Sync + 'static>(&self) -> Option<&Arc<T>> {
         self.values.get(&TypeId::of::<T>())?.value.downcast_ref::<Arc<T>>()
     }
 
-    /// Adds each value of `other`, unless this state already has a value of the same type.
+    /// Adds each value of `other` whose type this state lacks.
     pub fn or(mut self, other: &Self) -> Self {
         for (id, value) in &other.values {
             self.values.entry(*id).or_insert_with(|| value.clone());
@@ -89,8 +82,8 @@ impl State {
         self
     }
 
-    /// Returns the values of both states. Values of this state take precedence over values of `below`. The result
-    /// contains no declarations of run state.
+    /// Returns the values of both states; this state overrides `below`. Declarations of run state are
+    /// dropped.
     pub(crate) fn over(&self, below: &Self) -> Self {
         let mut values = self.values.clone();
         for (id, value) in &below.values {
@@ -99,13 +92,11 @@ impl State {
         Self { values, of_run: BTreeSet::new() }
     }
 
-    /// Declares that the run of each call adds a value of type `T`.
     pub(crate) fn with_run_state<T: ?Sized + 'static>(mut self) -> Self {
         self.of_run.insert(TypeId::of::<T>());
         self
     }
 
-    /// Returns whether the state contains the declaration of a value of a run.
     pub(crate) fn declares_run_state(&self) -> bool {
         !self.of_run.is_empty()
     }
@@ -114,58 +105,60 @@ impl State {
         self.values.is_empty()
     }
 
-    /// Returns whether the state contains a value of the required type.
     pub(crate) fn has_value(&self, need: &StateNeed) -> bool {
         self.values.contains_key(&(need.id)())
     }
 
-    /// Returns whether the state contains a value of the required type, or the run of each call adds one.
+    /// Returns whether the state or the run of each call has the required type.
     pub(crate) fn has(&self, need: &StateNeed) -> bool {
         self.has_value(need) || self.of_run.contains(&(need.id)())
     }
 
-    /// Returns the name of the pointer type, such as `Arc`, if the required value was added inside of a pointer.
+    /// Returns the pointer type, such as `Arc`, if the required value was added inside of a pointer.
     pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
         let mut pointers = need.pointers.iter();
         pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
     }
 
-    /// Returns this state, the own state of a merged tool, for a call with the state `of_call`. Values of the
-    /// run take precedence. Values of the calling registry are added if `needs` requires them and this state
-    /// has none of the same type.
+    /// Returns this state of a merged tool for a call with the state `of_call`. Values of the run take
+    /// precedence; the calling registry adds what `needs` requires and this state lacks.
     pub(crate) fn in_call(self: &Arc<Self>, needs: &[StateNeed], of_call: &Self) -> Arc<Self> {
-        let is_needed =
-            |id: &TypeId| needs.iter().any(|need| !need.is_optional && !need.is_met && (need.id)() == *id);
-        let mut taken =
-            of_call.values.iter().filter(|(id, value)| value.is_of_run || is_needed(id)).peekable();
-        if taken.peek().is_none() {
-            return self.clone();
+        let mut extended = None;
+        for (id, value) in &of_call.values {
+            if value.is_of_run
+                || needs.iter().any(|need| !need.is_optional && !need.is_met && (need.id)() == *id)
+            {
+                extended.get_or_insert_with(|| self.values.clone()).insert(*id, value.clone());
+            }
         }
-        let mut values = self.values.clone();
-        values.extend(taken.map(|(id, value)| (*id, value.clone())));
-        Arc::new(Self { values, of_run: BTreeSet::new() })
+        match extended {
+            Some(values) => Arc::new(Self { values, of_run: BTreeSet::new() }),
+            None => self.clone(),
+        }
     }
 
-    /// Returns the values that a tool with these needs may read: all values of its registry, and the needed values of
+    /// Returns what a tool with these needs may read: all values of its registry, and the needed ones of
     /// the run.
     #[cfg(feature = "cache")]
     pub(crate) fn seen_by(&self, needs: &[StateNeed]) -> SeenState {
-        let is_seen = |id: &TypeId| needs.iter().any(|need| (need.id)() == *id);
-        let seen = self.values.iter().filter(|(id, shared)| !shared.is_of_run || is_seen(id));
-        SeenState(seen.map(|(_, shared)| Arc::downgrade(&shared.value)).collect())
+        let mut seen = Vec::new();
+        for (id, shared) in &self.values {
+            if !shared.is_of_run || needs.iter().any(|need| (need.id)() == *id) {
+                seen.push(Arc::downgrade(&shared.value));
+            }
+        }
+        SeenState(seen)
     }
 
-    /// Adds the run state declarations of `other`.
     pub(crate) fn with_run_states_of(mut self, other: &Self) -> Self {
         self.of_run.extend(&other.of_run);
         self
     }
 }
 
-/// The values of the state that a tool may read, in the order of their types. Equal if they are the same values, not if
-/// they only compare equal.
+/// The values that a tool may read, in the order of their types. Equality is identity.
 ///
-/// The `Weak` pointers keep the addresses of the values from being reused.
+/// `Weak` pointers keep the addresses from being reused.
 #[cfg(feature = "cache")]
 #[derive(Clone, Default)]
 pub(crate) struct SeenState(Vec<Weak<dyn Any + Send + Sync>>);
@@ -200,8 +193,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// The name of a pointer type, such as `Arc`, and a function that returns the type id of a pointer to the required
-/// value.
+/// The name of a pointer type, such as `Arc`, and the type id of a pointer to the required value.
 type Pointer = (&'static str, fn() -> TypeId);
 
 /// A type of state that a tool reads.
@@ -211,9 +203,9 @@ pub struct StateNeed {
     pointers: [Pointer; 2],
     name: fn() -> &'static str,
     is_optional: bool,
-    /// Whether the state of a merged tool has the value. A value of the run takes its place.
+    /// Whether a merged tool's state has the value. A value of the run takes its place.
     pub(crate) is_met: bool,
-    /// The name of the pointer type that contains the value in the state of a merged tool.
+    /// The pointer type around the value in a merged tool's state.
     pub(crate) within: Option<&'static str>,
 }
 
@@ -232,13 +224,13 @@ impl StateNeed {
         }
     }
 
-    /// Creates the need of a tool that also works without a value of type `T`.
+    /// Creates the need of a tool that also works without a value.
     #[must_use]
     pub const fn optional<T: ?Sized + 'static>() -> Self {
         Self { is_optional: true, ..Self::of::<T>() }
     }
 
-    /// Returns whether the tool also works without a value of this type.
+    /// Returns whether the tool also works without a value.
     #[must_use]
     pub fn is_optional(&self) -> bool {
         self.is_optional

@@ -1,11 +1,11 @@
-//! The trace context of a call, carried from process to process.
+//! The trace context of a call, carried between processes.
 
 use serde::{Deserialize, Serialize};
 
 /// The W3C trace context of a call.
 ///
-/// An [extension](crate::RunContext::with_extension) of a run or of a tool context. A client of another process sends
-/// it along with each call, and there tools and middleware find it as an extension, too.
+/// It is an [extension](crate::RunContext::with_extension) of a run or a tool context. A client of another
+/// process sends it with each call, to be an extension there, too.
 ///
 /// ```
 /// use toolkit_ai::RunContext;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TraceContext {
-    /// The value of `traceparent`: the version, the trace id, the id of the parent span and the flags.
+    /// The value of `traceparent`: version, trace id, parent span id and flags.
     pub parent: String,
     /// The value of `tracestate`, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Creates a trace context from the value of `traceparent`.
+    /// Creates a trace context from `traceparent`.
     #[must_use]
     pub fn new(parent: impl Into<String>) -> Self {
         Self { parent: parent.into(), state: None, baggage: None }
@@ -37,8 +37,8 @@ impl TraceContext {
 }
 
 setters! { TraceContext:
-    /// Sets the value of `tracestate`.
+    /// Sets `tracestate`.
     with_state(state: impl Into<String>) = Some(state.into());
-    /// Sets the value of `baggage`.
+    /// Sets `baggage`.
     with_baggage(baggage: impl Into<String>) = Some(baggage.into());
 }

@@ -1,4 +1,4 @@
-//! Adapted tools: another name, description, metadata or arguments for the same tool.
+//! Adapted tools: the same tool with another name, description, metadata or arguments.
 
 use super::arguments::Arguments;
 use super::made_once::ContractCell;
@@ -8,9 +8,9 @@ use crate::error::{BuildError, ToolError};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A wrapper around a tool with another name, description, metadata or [arguments](Self::with_arguments).
+/// A tool with another name, description, metadata or [arguments](Self::with_arguments).
 ///
-/// The wrapped tool is shared, not copied.
+/// The wrapped tool is shared.
 ///
 /// ```
 /// use toolkit_ai::{AdaptedTool, ClosureTool, Tool, ToolName, ToolRegistry};
@@ -47,39 +47,36 @@ impl AdaptedTool {
 
     /// Changes the metadata with the function `change`.
     ///
-    /// `change` cannot alter the treatment of unknown arguments or the coercion: the wrapped tool decodes the
-    /// arguments with its own settings.
+    /// The treatment of unknown arguments and the coercion stay: the wrapped tool decodes with its own
+    /// settings.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         self.definition.metadata = change(self.definition.metadata);
         self
     }
 
-    /// Renames or hides arguments, or changes their descriptions and defaults. See [`ArgumentTransform`] for
-    /// the possible changes.
+    /// Renames or hides arguments, or changes their descriptions and defaults, see [`ArgumentTransform`].
     ///
-    /// The published schema shows the transformed arguments. Before the wrapped tool reads the arguments of a
-    /// call, the arguments are renamed back to the tool's names, and the values supplied by the program are
-    /// added. Everything else stays as the model wrote it. Error messages use the names known to the model
-    /// and do not show supplied values. The model cannot set a hidden argument.
+    /// The published schema shows the transformed arguments. In a call, they are renamed back, and the
+    /// program's values are added; all else stays as the model wrote it. Error messages use the model's
+    /// names and do not show supplied values. The model cannot set a hidden argument.
     ///
     /// Middleware such as [`Permissions`](crate::middleware::Permissions) sees the arguments as the model
-    /// wrote them. The [lane](ToolMetadata::lane) of the wrapped tool still applies: calls with the same lane
-    /// value run one after another, including calls of the wrapped tool and of other adaptations.
+    /// wrote them. The wrapped tool's [lane](ToolMetadata::lane) still orders calls, also with the tool
+    /// itself and other adaptations.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every unknown argument with the nearest names, every name already
-    /// taken, every value refused by the schema, and every required argument hidden without a value.
+    /// A [`BuildError`] listing every unknown argument, every taken name, every value refused by the
+    /// schema, and every required argument hidden without a value.
     pub fn with_arguments(
         self,
         changes: impl IntoIterator<Item = ArgumentTransform>,
     ) -> Result<Self, BuildError> {
         let changes = changes.into_iter().collect();
-        // If this method was called before, the new transforms refer to the argument names after the earlier
-        // transforms.
+        // In a second call, the transforms refer to the argument names after the first.
         let mut view = if self.arguments.is_some() { Self::new(self) } else { self };
         let (arguments, schema) = Arguments::new(&view.definition, changes)?;
-        // The lane argument is read from the schema before the transforms.
+        // The lane argument is read from the untransformed schema.
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         view.definition.contract = match view.definition.contract() {
             Ok(contract) if contract.is_of_type() => {
@@ -94,13 +91,13 @@ impl AdaptedTool {
         arguments.adapt_aliases(&mut view.definition.aliases);
         view.definition.is_computed |= arguments.computes();
         if arguments.differ() {
-            // A custom tool takes the free text from the argument `input`. If this argument is renamed or
-            // hidden, the tool must be a function.
+            // A custom tool takes free text from the argument `input`. If this is renamed or hidden, the
+            // tool must be a function.
             view.definition.kind = ToolKind::Function;
         }
         let examples = &mut view.definition.metadata.input_examples;
         *examples = std::mem::take(examples).into_iter().map(|example| arguments.as_shown(example)).collect();
-        // The view has a contract of its own, which is checked before the arguments are renamed.
+        // The view has its own contract, checked before the arguments are renamed.
         view.definition.reads_arguments = false;
         view.arguments = Some(Arc::new(arguments));
         Ok(view)

@@ -6,15 +6,13 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// A function to compute the value of an argument for one call.
 pub(super) type Compute = dyn Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync;
 
 /// A transform of one argument, for [`AdaptedTool::with_arguments`](super::AdaptedTool::with_arguments).
 ///
-/// A transform can change the name and the description of the argument, hide the argument from the model, and
-/// supply a value. All other settings stay as declared by the tool.
+/// It can change the argument's name and description, hide it from the model, and supply a value.
 ///
-/// In the example, the model sees the arguments `query` and `limit` only:
+/// Here, the model sees the arguments `query` and `limit` only:
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +43,7 @@ pub struct ArgumentTransform {
     pub(super) hidden: bool,
 }
 
-/// The source of an argument's value when the model omits the argument.
+/// The source of the value of an omitted argument.
 #[derive(Clone)]
 pub(super) enum Supply {
     Fixed(Value),
@@ -53,7 +51,7 @@ pub(super) enum Supply {
 }
 
 impl ArgumentTransform {
-    /// Creates a transform for the tool's argument called `argument`, without changes.
+    /// Creates a transform for `argument`, without changes.
     #[must_use]
     pub fn new(argument: impl Into<String>) -> Self {
         Self {
@@ -66,8 +64,8 @@ impl ArgumentTransform {
         }
     }
 
-    /// Sets a function to compute the value of the argument if the model omits the argument. Calls of the
-    /// tool are then neither cached nor treated as duplicates.
+    /// Computes the value of the argument if the model omits it. Calls of the tool are then neither cached
+    /// nor treated as duplicates.
     #[must_use]
     pub fn with_computed_default(
         mut self,
@@ -77,53 +75,51 @@ impl ArgumentTransform {
         self
     }
 
-    /// Sets the value of the argument if the model omits the argument. The schema shows the value as the
-    /// `default`.
+    /// Sets the value of the argument if the model omits it, shown as the schema's `default`.
     #[must_use]
     pub fn with_default(mut self, value: impl Into<Value>) -> Self {
         self.supply = Some(Supply::Fixed(value.into()));
         self
     }
 
-    /// Makes the argument required, even if the tool treats it as optional.
+    /// Makes the argument required.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Hides the argument from the model. The tool receives the argument only if the transform supplies a
-    /// value.
+    /// Hides the argument from the model. The tool receives it only if the transform supplies a value.
     ///
-    /// The model cannot set the argument under an alias either. If the aliases of the arguments type cannot
-    /// be known, as for an enum or a struct with `#[serde(flatten)]`, every name missing from the schema is
-    /// refused, or dropped if the tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a
-    /// type also collects other names in a map, hiding an argument is a [`BuildError`](crate::BuildError).
+    /// An alias cannot set the argument either. If the type's aliases cannot be known, as for an enum or a
+    /// struct with `#[serde(flatten)]`, every name missing from the schema is refused, or dropped if the
+    /// tool [ignores](super::UnknownArguments::Ignore) unknown names. If such a type also collects other
+    /// names in a map, hiding is a [`BuildError`](crate::BuildError).
     ///
-    /// A tool built from a schema, without an arguments type, must [list](super::ToolDefinition::with_alias)
-    /// its aliases, because the tool still receives every name allowed by its schema.
+    /// A tool built from a schema alone must [list](super::ToolDefinition::with_alias) its aliases, because
+    /// it still receives every name allowed by its schema.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Hides the argument from the model and always passes `value` to the tool.
+    /// Hides the argument from the model and always passes `value`.
     ///
-    /// Errors and progress reports show `[hidden]` instead of each string of at least eight characters inside of the
-    /// value, as it is and as JSON escapes it. Computed values are hidden in the same way. Shorter strings, numbers,
-    /// parts of a string and other encodings are not found, and the output of a successful call is not changed: a tool
-    /// reads a secret better from its [state](crate::ToolRegistry::with_state).
+    /// Errors and progress reports show `[hidden]` for each string of at least eight characters in the
+    /// value, also where JSON escapes it. Shorter strings, numbers, parts of a string, other encodings and
+    /// successful outputs are not redacted: a secret is better in the
+    /// [state](crate::ToolRegistry::with_state). Computed values are hidden in the same way.
     #[must_use]
     pub fn fixed(self, value: impl Into<Value>) -> Self {
         self.with_default(value).hidden()
     }
 
-    /// Hides the argument from the model and computes the value for each call.
+    /// Hides the argument from the model and computes its value.
     ///
-    /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session) of the call.
-    /// An error returned by `compute` becomes the result of the call. Middleware does not see the value, so
-    /// calls of the tool are neither cached nor treated as duplicates.
+    /// `compute` can read the [state](ToolContext::state) or the [session](ToolContext::session). Its error
+    /// becomes the result of the call. Middleware does not see the value, so calls are neither cached nor
+    /// treated as duplicates.
     ///
     /// ```
     /// use toolkit_ai::{AdaptedTool, ArgumentTransform, ClosureTool, ToolRegistry};
@@ -156,15 +152,15 @@ impl ArgumentTransform {
 }
 
 setters! { ArgumentTransform:
-    /// Sets the name of the argument for the model.
+    /// Sets the argument's name for the model.
     with_name(name: impl Into<String>) = Some(name.into());
-    /// Sets the description of the argument for the model.
+    /// Sets the argument's description for the model.
     with_description(description: impl Into<String>) = Some(description.into());
 }
 
 impl fmt::Debug for ArgumentTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The values supplied by the program are left out, because they may be secrets.
+        // Supplied values are left out, because they may be secrets.
         f.debug_struct("ArgumentTransform")
             .field("argument", &self.argument)
             .field("name", &self.name)

@@ -1,4 +1,4 @@
-//! Transformed arguments: translation between the argument names known to the model and the tool's own names.
+//! Transformed arguments: translation between the model's and the tool's names.
 
 mod definitions;
 mod errors;
@@ -10,6 +10,7 @@ mod text;
 use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, ToolDefinition};
+use crate::args::Aliases;
 use crate::error::{BuildError, ToolFault, nearest, one_of};
 use crate::schema::__private::Contract;
 use crate::schema::{SchemaRef, describe};
@@ -17,38 +18,35 @@ use parts::{accepts, argument_names, demands, is_required, takes_any_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The checked transforms of a tool's arguments.
+/// The checked transforms of the arguments.
 pub(super) struct Arguments {
     changes: Changes,
-    /// The names of all arguments, as the tool declares them.
+    /// All argument names declared by the tool.
     names: BTreeSet<String>,
 }
 
-/// A list of transforms, at most one for each argument.
+/// Transforms, at most one for each argument.
 struct Changes(Vec<ArgumentTransform>);
 
 impl Changes {
-    /// Returns the transform for `argument`, an argument name used by the tool.
+    /// Returns the transform for the tool's name `argument`.
     fn of(&self, argument: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.argument == argument)
     }
 
-    /// Returns the transform for `name`, an argument name used by the model.
+    /// Returns the transform for the model's name `name`.
     fn shown(&self, name: &str) -> Option<&ArgumentTransform> {
         self.0.iter().find(|change| change.shown_as() == Some(name))
     }
 
-    /// Returns the model's name for the tool's argument called `argument`; `None` if the argument is hidden.
+    /// Returns the model's name for `argument`, unless it is hidden.
     fn shown_as<'n>(&'n self, argument: &'n str) -> Option<&'n str> {
         self.of(argument).map_or(Some(argument), ArgumentTransform::shown_as)
     }
 }
 
 impl Arguments {
-    /// Checks the transforms, and applies the transforms to the schema of the tool.
-    ///
-    /// # Errors
-    /// Returns a [`BuildError`] listing every impossible transform.
+    /// Checks the transforms, and applies them to the schema.
     pub(super) fn new(
         definition: &ToolDefinition,
         transforms: Vec<ArgumentTransform>,
@@ -64,8 +62,9 @@ impl Arguments {
         for transform in &transforms {
             let argument = transform.argument.as_str();
             let is_new = changed.insert(argument);
-            let faults = faults(definition, &names, transform).into_iter();
-            faults.for_each(|message| problem(argument, message));
+            for message in faults(definition, &names, transform) {
+                problem(argument, message);
+            }
             if !is_new {
                 problem(argument, "it is changed twice; say all in one place".to_owned());
             }
@@ -86,8 +85,9 @@ impl Arguments {
         if definition.contract().is_ok_and(Contract::is_of_type) && takes_any_name(root) {
             let message = "the arguments type takes any name, so it may know this argument by an alias; take the \
                            other names in a map of its own, without `flatten`";
-            let hidden = changes.0.iter().filter(|change| change.hidden);
-            hidden.for_each(|change| problem(&change.argument, message.to_owned()));
+            for change in changes.0.iter().filter(|change| change.hidden) {
+                problem(&change.argument, message.to_owned());
+            }
         }
         BuildError::unless_empty(problems)?;
         let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
@@ -95,62 +95,54 @@ impl Arguments {
         Ok((Self { changes, names }, schema))
     }
 
-    /// Applies the transforms to another schema of the tool's arguments. Returns `None` if the transforms do not fit the
-    /// schema.
+    /// Applies the transforms to another schema of the arguments, if they fit.
     pub(super) fn adapt_schema(&self, schema: &Value) -> Option<Value> {
         schema::transformed(schema, &self.changes).ok()
     }
 
-    /// Returns whether any argument has a computed value.
     pub(super) fn computes(&self) -> bool {
         self.changes.0.iter().any(|change| matches!(change.supply, Some(Supply::Computed(_))))
     }
 
-    /// Returns whether any argument is renamed or hidden.
     pub(super) fn differ(&self) -> bool {
         self.changes.0.iter().any(ArgumentTransform::is_renamed)
     }
 
-    /// Converts `arguments` from the tool's names to the names for the model and drops hidden arguments.
+    /// Converts `arguments` to the model's names and drops hidden ones.
     pub(super) fn as_shown(&self, arguments: Value) -> Value {
         let Value::Object(members) = arguments else { return arguments };
-        let shown = members.into_iter();
-        let shown = shown.filter_map(|(name, value)| Some((self.changes.shown_as(&name)?.to_owned(), value)));
-        Value::Object(shown.collect())
+        let mut shown = Map::new();
+        for (name, value) in members {
+            if let Some(name) = self.changes.shown_as(&name) {
+                shown.insert(name.to_owned(), value);
+            }
+        }
+        Value::Object(shown)
     }
 
-    /// Returns the lane argument after the transforms. `definition` is the definition before the transforms.
+    /// Returns the lane argument after the transforms of `definition`.
     pub(super) fn adapt_lane(&self, definition: &ToolDefinition) -> Option<LaneArgument> {
         let argument = definition.lane_argument()?;
         let Some(change) = argument.shown_as.as_deref().and_then(|name| self.changes.of(name)) else {
             return Some(argument);
         };
         let name = change.argument.as_str();
-        // The value in the normal form of the arguments, with the defaults inside of it.
-        let normal = |value: &Value| {
-            let root = &definition.parameters;
-            let schema = root.get("properties").and_then(|names| names.get(name)).unwrap_or(&Value::Null);
-            let text = value.to_string();
-            let normal = definition.contract().ok()?.normal(SchemaRef::new(root, schema), &text);
-            serde_json::from_str(&normal).ok()
-        };
+        let property = definition.parameters.get("properties").and_then(|names| names.get(name));
         let default = match (&change.supply, argument.default) {
-            (Some(Supply::Fixed(value)), _) => normal(value),
-            // A hidden argument is missing from the published schema, so the tool's own default is read from the schema
-            // before the transforms.
+            (Some(Supply::Fixed(value)), _) => normal(definition, property, value),
+            // The published schema lacks a hidden argument, so the tool's default comes from the original
+            // schema.
             (None, None) if change.hidden => {
-                let property = definition.parameters.get("properties").and_then(|names| names.get(name));
                 let default = property.and_then(|property| property.get("default"));
-                default.and_then(normal)
+                default.and_then(|default| normal(definition, property, default))
             }
             (_, default) => default,
         };
         Some(LaneArgument { shown_as: change.shown_as().map(str::to_owned), default, ..argument })
     }
 
-    /// Removes the aliases of renamed or hidden arguments, and the aliases now used as names of other
-    /// arguments.
-    pub(super) fn adapt_aliases(&self, aliases: &mut BTreeMap<String, String>) {
+    /// Removes the aliases of renamed or hidden arguments, and those now used as names.
+    pub(super) fn adapt_aliases(&self, aliases: &mut Aliases) {
         aliases.retain(|alias, argument| {
             !self.names.contains(alias)
                 && self.changes.shown(alias).is_none()
@@ -158,30 +150,28 @@ impl Arguments {
         });
     }
 
-    /// Returns whether `name` is the tool's own name of an argument that the model knows by another name, or not at all.
+    /// Returns whether the tool's argument `name` is renamed or hidden.
     fn is_hidden(&self, name: &str) -> bool {
         self.names.contains(name) && self.changes.of(name).is_some_and(ArgumentTransform::is_renamed)
     }
 
-    /// Returns the argument names known to the model.
     fn shown(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter_map(|name| self.changes.shown_as(name))
     }
 }
 
 impl ArgumentTransform {
-    /// Returns the model's name for the argument; `None` if the argument is hidden.
+    /// Returns the model's name, unless it is hidden.
     fn shown_as(&self) -> Option<&str> {
         let shown = self.name.as_ref().unwrap_or(&self.argument);
         (!self.hidden).then_some(shown)
     }
 
-    /// Returns whether the argument is renamed or hidden.
     fn is_renamed(&self) -> bool {
         self.shown_as() != Some(self.argument.as_str())
     }
 
-    /// Converts `property`, the tool's own schema of an argument, into the schema for the model.
+    /// Converts `property`, the tool's schema of an argument, for the model.
     fn describe(&self, property: Value) -> Value {
         let mut shown = match property {
             Value::Object(property) => property,
@@ -201,11 +191,17 @@ impl ArgumentTransform {
     }
 }
 
+/// Returns a value in the normal form, with its inner defaults.
+fn normal(definition: &ToolDefinition, property: Option<&Value>, value: &Value) -> Option<Value> {
+    let schema = SchemaRef::new(&definition.parameters, property.unwrap_or(&Value::Null));
+    let text = value.to_string();
+    definition.contract().ok()?.normal(schema, &text).parse().ok()
+}
+
 fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
 
-/// Returns one message for each fault of `transform`.
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
     let ArgumentTransform { argument, name, description, supply, required, hidden, .. } = transform;
@@ -238,11 +234,14 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
     if let Some(Supply::Fixed(value)) = supply
         && !takes(root, argument, value)
     {
-        // The message must not show the value: values supplied by the program may be secrets.
-        let expected = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value));
-        let expected = expected.and_then(|schema| describe(SchemaRef::new(root, schema)));
-        let expected = expected.map_or_else(String::new, |expected| format!("; it must be {expected}"));
-        faults.push(format!("the tool does not take this value{expected}"));
+        // The value may be a secret.
+        let mut message = "the tool does not take this value".to_owned();
+        if let Some(demand) = demands(root, argument).into_iter().find(|schema| !accepts(root, schema, value))
+            && let Some(expected) = describe(SchemaRef::new(root, demand))
+        {
+            message.push_str(&format!("; it must be {expected}"));
+        }
+        faults.push(message);
     }
     faults
 }

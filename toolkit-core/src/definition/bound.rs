@@ -1,12 +1,12 @@
-//! Bound tools: tools with the state of the registry that they come from.
+//! Bound tools: tools with the state of their registry.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::context::{State, ToolContext};
 use crate::error::ToolError;
 use std::sync::Arc;
 
-/// A tool with its own state. The tool also sees the state of the run. If its own state lacks a value that the tool
-/// requires, the value of the calling registry is used.
+/// A tool with its own state. The run's state overrides it, and the calling registry adds required values
+/// that it lacks.
 pub(crate) struct BoundTool {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
@@ -14,7 +14,6 @@ pub(crate) struct BoundTool {
 }
 
 impl BoundTool {
-    /// Binds a tool to a state.
     pub(crate) fn new(tool: Arc<dyn Tool>, state: Arc<State>) -> Self {
         let mut definition = tool.definition().clone();
         for need in &mut definition.state_needs {
@@ -24,7 +23,7 @@ impl BoundTool {
         Self { tool, definition, state }
     }
 
-    /// Returns the context of a call, with the tool's own state in place of the state of the calling registry.
+    /// Returns the context of a call with the tool's own state.
     fn bound(&self, context: &ToolContext) -> ToolContext {
         let state = match context.all_state() {
             Some(of_call) => self.state.in_call(self.definition.state_needs(), of_call),

@@ -1,4 +1,4 @@
-//! The call reason: the model's rationale for a call, in an extra argument removed before the tool runs.
+//! The call reason, in an extra argument removed before the tool runs.
 
 use super::rewriting::Rewriting;
 use super::{ToolDefinition, ToolKind};
@@ -6,26 +6,23 @@ use crate::args::ObjectText;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The name of the extra argument.
 pub(crate) const CALL_REASON: &str = "call_reason";
 
-/// Returns whether the model is asked for the call reason. The tool's own setting takes precedence over `by_default`.
+/// Returns whether the model is asked for the call reason: by the tool's setting, or else `by_default`.
 ///
-/// The call reason is a member of the arguments object. The model cannot be asked if the arguments are not an
-/// object.
+/// The arguments must be an object, as the reason is a member.
 #[inline]
 pub(crate) fn asks_for_call_reason(definition: &ToolDefinition, by_default: bool) -> bool {
     definition.metadata.call_reason.unwrap_or(by_default) && takes_object(definition)
 }
 
-/// Returns whether the tool is a function with an object as its arguments.
 #[inline(never)]
 fn takes_object(definition: &ToolDefinition) -> bool {
     definition.kind == ToolKind::Function
         && (properties(definition).is_some() || definition.parameters.get("type") == Some(&"object".into()))
 }
 
-/// Returns whether the tool itself declares a parameter called `call_reason`.
+/// Returns whether the tool itself has a parameter `call_reason`.
 pub(crate) fn has_call_reason_parameter(definition: &ToolDefinition) -> bool {
     properties(definition).is_some_and(|properties| properties.contains_key(CALL_REASON))
 }
@@ -35,9 +32,11 @@ fn properties(definition: &ToolDefinition) -> Option<&Map<String, Value>> {
 }
 
 impl ToolDefinition {
-    /// Returns the definition as models, clients and other machines get it. The objects inside of the parameters of a Rust
-    /// type are closed, as the tool refuses unknown members at every depth. If the model is asked for a reason, the
-    /// definition has the argument `call_reason`. The tool's own setting takes precedence over `by_default`.
+    /// Returns the definition for models, clients and other machines.
+    ///
+    /// The objects inside of a Rust type's parameters are closed, as the tool refuses unknown members at
+    /// every depth. If the model is asked for a reason, there is an argument `call_reason`. The tool's own
+    /// setting overrides `by_default`.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, prelude::*};
@@ -82,21 +81,21 @@ impl ToolDefinition {
     }
 }
 
-/// The arguments of a call and the call reason, separated.
+/// The arguments of a call without the call reason, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SplitArguments {
     pub(crate) arguments: String,
-    /// The call reason; `None` if the model wrote `null`. A value other than a string is kept as JSON text.
+    /// The call reason; `None` for `null`. Values other than strings are JSON text.
     pub(crate) call_reason: Option<String>,
 }
 
-/// Separates the call reason from the other arguments. The other arguments stay as the model wrote them.
+/// Separates the call reason from the other arguments, which stay as the model wrote them.
 ///
-/// Returns `None` if there is no call reason, or if `text` is not a JSON object. An object that is only
-/// [wrapped](ObjectText::repaired) in `text` is read with `coerce`. It stays wrapped, in a string, so the tool
+/// Returns `None` without a call reason, or if `text` is no JSON object. One that is only
+/// [wrapped](ObjectText::repaired) in `text` is read with `coerce` and stays wrapped, so that the tool
 /// reports the coercion.
 pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArguments> {
-    // Skip the parsing if the text contains neither the name nor an escape sequence that may hide the name.
+    // Skip the parsing if the text has neither the name nor an escape that may hide it.
     if !text.contains(CALL_REASON) && !text.contains('\\') {
         return None;
     }
@@ -105,10 +104,10 @@ pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArgumen
     let mut reason = None;
     for (name, value) in object.members().ok()? {
         if name == CALL_REASON {
-            rewriting.skip(value.get());
-            reason = Some(read_reason(value.get()));
+            rewriting.skip(value);
+            reason = Some(read_reason(value));
         } else {
-            rewriting.keep(value.get(), None);
+            rewriting.keep(value, None);
         }
     }
     let rest = rewriting.finish();
@@ -117,7 +116,7 @@ pub(crate) fn split_call_reason(text: &str, coerce: bool) -> Option<SplitArgumen
 }
 
 fn read_reason(value: &str) -> Option<String> {
-    match serde_json::from_str(value) {
+    match value.parse() {
         Ok(Value::Null) => None,
         Ok(Value::String(reason)) => Some(reason),
         _ => Some(value.to_owned()),
@@ -188,7 +187,7 @@ mod tests {
             let read = |text: &str| {
                 let object = ObjectText::read(text).unwrap();
                 let members = object.members().unwrap().into_iter();
-                members.map(|(name, value)| (name.into_owned(), value.get().to_owned())).collect::<Vec<_>>()
+                members.map(|(name, value)| (name.into_owned(), value.to_owned())).collect::<Vec<_>>()
             };
             prop_assert_eq!(read(&split.arguments), read(&format!("{{{}}}", plain.join(","))));
         }

@@ -1,4 +1,4 @@
-//! Closures as tools, with a struct of arguments as the closure's parameter.
+//! Closures as tools, with a struct of arguments.
 
 use super::made_once::OutputSchema;
 use super::typed::TypedTool;
@@ -11,17 +11,14 @@ use crate::output::{IntoToolOutput, OutputForm, OutputType};
 use schemars::JsonSchema;
 use std::sync::Arc;
 
-/// A function that decodes the arguments and calls the closure.
 type ClosureCall = dyn Fn(&str, &ToolContext, &TypedTool) -> ToolFuture<'static> + Send + Sync;
 
 impl ClosureTool {
-    /// Creates a tool from a closure with one struct parameter. The fields of the struct become the tool's
-    /// parameters.
+    /// Creates a tool from a closure with one struct parameter, whose fields become parameters.
     ///
-    /// The closure returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
-    /// such a value. As with `#[tool]`, an error lists all violations of the arguments, and near misses such
-    /// as `"5"` for 5 are coerced. Unknown arguments are refused, unless the struct collects them in a map
-    /// with `#[serde(flatten)]`.
+    /// The closure returns a value with [`IntoToolOutput`](crate::IntoToolOutput), or a future of one. As
+    /// with `#[tool]`, near misses are coerced, and an error lists all violations. Unknown arguments are
+    /// refused, unless the struct collects them in a map with `#[serde(flatten)]`.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -39,7 +36,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
+    /// The name is illegal, or `Args` is not serialized as an object.
     #[track_caller]
     pub fn new<Args, F, Return, Kind>(
         name: &str,
@@ -67,7 +64,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal.
+    /// The name is illegal.
     #[track_caller]
     pub fn without_arguments<F, Return, Kind>(
         name: &str,
@@ -84,7 +81,7 @@ impl ClosureTool {
         Self::new(name, description, move |NoArguments {}| closure())
     }
 
-    /// Creates a tool from a closure with two parameters: the arguments struct and the [`ToolContext`].
+    /// Creates a tool from a closure that takes the arguments struct and the [`ToolContext`].
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Tool, ToolContext};
@@ -100,7 +97,7 @@ impl ClosureTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal, or if `Args` is not serialized as an object.
+    /// The name is illegal, or `Args` is not serialized as an object.
     #[track_caller]
     pub fn new_with_context<Args, F, Return, Kind>(
         name: &str,
@@ -118,7 +115,7 @@ impl ClosureTool {
     }
 }
 
-/// A closure as a tool, created by [`ClosureTool::new`]. Clones are cheap.
+/// A closure as a tool. Clones are cheap.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -169,14 +166,12 @@ impl ClosureTool {
         Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
     }
 
-    /// Sets what the return type tells about the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
         self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema) to the schema of `T`, the type of the
-    /// closure's output.
+    /// Sets the [output schema](ToolDefinition::output_schema) to that of `T`, the closure's output.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Json, Tool};
@@ -218,10 +213,9 @@ pub(super) fn legal_name(name: &str, defined_at: Option<Location>) -> Result<Too
     ToolName::new(name).map_err(|error| BuildProblem::IllegalName { error, defined_at })
 }
 
-/// The return value of a tool closure: a value of a type with [`IntoToolOutput`], or a future of such a
-/// value.
+/// The return value of a tool closure: a value with [`IntoToolOutput`], or a future of one.
 ///
-/// `Kind` is [`ReturnsValue`] for a value and [`ReturnsFuture`] for a future. The compiler infers `Kind`.
+/// The compiler infers `Kind`: [`ReturnsValue`] or [`ReturnsFuture`].
 #[diagnostic::on_unimplemented(
     message = "a closure that returns `{Self}` cannot be a tool",
     label = "this has no form for the model",
@@ -232,7 +226,7 @@ pub trait ClosureReturn<Kind> {
     /// Whether the closure is asynchronous.
     const IS_ASYNC: bool;
 
-    /// The form of all outputs, if there is only one.
+    /// The form of all outputs, if they have one form.
     #[doc(hidden)]
     const FORM: Option<OutputForm>;
 
@@ -240,11 +234,11 @@ pub trait ClosureReturn<Kind> {
     fn into_call(self) -> ToolFuture<'static>;
 }
 
-/// The [`ClosureReturn`] kind of a closure with a plain return value.
+/// The [`ClosureReturn`] kind of a plain return value.
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnsValue;
 
-/// The [`ClosureReturn`] kind of a closure with a future as the return value.
+/// The [`ClosureReturn`] kind of a future.
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnsFuture;
 

@@ -1,4 +1,4 @@
-//! Dynamic tools, with a schema known only at run time.
+//! Dynamic tools: schemas known only at run time.
 
 use super::closure::{ClosureReturn, legal_name};
 use super::made_once::OutputSchema;
@@ -14,18 +14,18 @@ use std::sync::Arc;
 
 type DynamicHandler = dyn Fn(Value, &ToolContext) -> ToolFuture<'static> + Send + Sync;
 
-/// A tool with a schema known only at run time, for instance from a remote server, a file or a user.
+/// A tool with a schema known only at run time, for instance from a server.
 ///
-/// The schema is checked when the tool is created. A JSON Schema validator then checks the arguments of each
-/// call, and a refusal lists every violation, up to 64. The draft is 2020-12 unless `$schema` names another
-/// draft. References to remote documents are not fetched.
+/// The schema is checked when the tool is created. A JSON Schema validator checks each call, and lists up
+/// to 64 violations. The draft is 2020-12 unless `$schema` names another. Remote references are not
+/// fetched.
 ///
-/// The handler receives the arguments as a JSON value: an object, or an array or a single value if the schema
-/// describes one. Invalid JSON and duplicate member names, at any depth, are refused before the handler runs.
-/// If the schema describes an object, empty text and `null` count as the empty object.
+/// The handler receives the arguments as a JSON value: an object, or whatever the schema describes. Invalid
+/// JSON and duplicate member names, at any depth, are refused. If the schema describes an object, empty
+/// text and `null` count as an empty one.
 ///
-/// A [`Value`] holds integers of at most 64 bits. A larger integer is refused if the `Value` would hold another number,
-/// because the handler would receive it rounded. For longer integers, such as ids, use strings.
+/// An integer beyond 64 bits is refused if a [`Value`] would hold another number. For longer integers, such
+/// as ids, use strings.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -55,12 +55,10 @@ pub struct DynamicTool {
 impl DynamicTool {
     /// Creates a tool from a JSON Schema and a handler.
     ///
-    /// The handler returns a value of a type with [`IntoToolOutput`](crate::IntoToolOutput), or a future of
-    /// such a value.
+    /// The handler returns a value with [`IntoToolOutput`](crate::IntoToolOutput), or a future of one.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
-    /// fault.
+    /// The name is illegal, or the schema has faults; the error lists all.
     #[track_caller]
     pub fn new<F, Return, Kind>(
         name: &str,
@@ -77,7 +75,7 @@ impl DynamicTool {
         Ok(tool.with_form(Return::FORM))
     }
 
-    /// Creates a tool from a JSON Schema and a handler with access to the [`ToolContext`].
+    /// Creates a tool from a JSON Schema and a handler that takes the [`ToolContext`].
     ///
     /// ```
     /// use serde_json::{Value, json};
@@ -92,8 +90,7 @@ impl DynamicTool {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the name is illegal. If the schema is invalid, the error lists every
-    /// fault.
+    /// The name is illegal, or the schema has faults; the error lists all.
     #[track_caller]
     pub fn new_with_context<F, Return, Kind>(
         name: &str,
@@ -131,17 +128,15 @@ impl DynamicTool {
         Ok(Self { definition: Arc::new(definition), schema: Arc::new(compiled), handler })
     }
 
-    /// Sets what the return type tells about the output.
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
         self.definition_mut().output = OutputSchema::of_type(form.map(OutputType::new));
         self
     }
 
-    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated against this
-    /// schema.
+    /// Sets the [output schema](ToolDefinition::output_schema). Outputs are not validated.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every fault of the schema.
+    /// The schema has faults; the error lists all.
     #[track_caller]
     pub fn with_output_schema(mut self, schema: Value) -> Result<Self, BuildError> {
         let definition = self.definition_mut();
@@ -157,20 +152,18 @@ impl DynamicTool {
         Ok(self)
     }
 
-    /// Sets whether arguments of a wrong but convertible type are coerced, as for `#[tool]` functions. The
-    /// default is off.
+    /// Sets whether arguments of a wrong but convertible type are coerced; off by default.
     ///
-    /// For example, `"5"` becomes 5, a list written as a string becomes the list, and `null` counts as
-    /// absent. A number for a string becomes its exact text. The validator checks the coerced arguments.
+    /// For example, `"5"` becomes 5, a list in a string the list, a number for a string its exact text, and
+    /// `null` counts as absent. The validator checks the result.
     #[must_use]
     pub fn with_coerce(self, coerce: bool) -> Self {
         self.map_metadata(|metadata| metadata.with_coerce(coerce))
     }
 
-    /// Changes the metadata with the function `change`.
+    /// Changes the metadata with `change`.
     ///
-    /// The schema alone decides about unknown arguments, so the setting [`unknown`](ToolMetadata::unknown)
-    /// has no effect.
+    /// The setting [`unknown`](ToolMetadata::unknown) has no effect: the schema decides.
     #[must_use]
     pub fn map_metadata(mut self, change: impl FnOnce(ToolMetadata) -> ToolMetadata) -> Self {
         let metadata = &mut self.definition_mut().metadata;
@@ -178,7 +171,7 @@ impl DynamicTool {
         self
     }
 
-    /// Reads the arguments by the contract, and validates their value with the compiled schema.
+    /// Reads the arguments by the contract, and validates them.
     fn read(&self, arguments: &str, context: &ToolContext) -> Result<Value, ToolError> {
         let value = parse_value(&self.definition.normal_arguments(arguments, Some(context))?)?;
         let violations = self.schema.violations(&value);
@@ -196,8 +189,12 @@ impl Tool for DynamicTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
-        match self.read(arguments, context).and_then(|args| context.end_check().map(|()| args)) {
-            Ok(args) => (self.handler)(args, context),
+        let args = match self.read(arguments, context) {
+            Ok(args) => args,
+            Err(error) => return ToolFuture::ready(Err(error)),
+        };
+        match context.end_check() {
+            Ok(()) => (self.handler)(args, context),
             Err(error) => ToolFuture::ready(Err(error)),
         }
     }
@@ -207,22 +204,23 @@ impl Tool for DynamicTool {
     }
 }
 
-/// Returns an error with every fault of a schema. Each message begins with `which`, such as `in the output
-/// schema, `. For the schema of the arguments, `which` is empty.
+/// Returns an error with every fault of a schema. Messages begin with `which`: `in the output schema, `, or
+/// nothing for the arguments.
 fn wrong_schema(
     name: &ToolName,
     faults: Vec<SchemaError>,
     which: &str,
     defined_at: Option<Location>,
 ) -> BuildError {
-    let problem = |error: SchemaError| {
+    let mut problems = Vec::with_capacity(faults.len());
+    for error in faults {
         let fault = ToolFault::InvalidSchema {
             path: error.path().to_owned(),
             message: format!("{which}{}", error.message()),
         };
-        BuildProblem::of_tool(name, defined_at, fault)
-    };
-    faults.into_iter().map(problem).collect()
+        problems.push(BuildProblem::of_tool(name, defined_at, fault));
+    }
+    problems.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pin_project_lite::pin_project! {
-    /// A future, with a function for converting the future's output. An `async` block would do the same, but
-    /// cost more compile time for each tool.
+    /// A future with a conversion of its output. An `async` block would cost more compile time for each
+    /// tool.
     struct Converted<F, C> {
         #[pin]
         future: F,
@@ -30,7 +30,7 @@ impl<F: Future, C: Fn(F::Output) -> Outcome> Future for Converted<F, C> {
     }
 }
 
-/// The future of a started call. A synchronous tool returns a ready future, without an allocation.
+/// The future of a started call. A synchronous tool returns a ready one, without an allocation.
 ///
 /// ```
 /// use toolkit_ai::{ToolFuture, ToolOutput};
@@ -57,7 +57,7 @@ enum Call<'a> {
 }
 
 impl<'a> ToolFuture<'a> {
-    /// Creates a ready future with the outcome of an ended call.
+    /// Creates the ready future of an ended call.
     #[inline]
     #[must_use]
     pub fn ready(outcome: Outcome) -> Self {
@@ -71,8 +71,7 @@ impl<'a> ToolFuture<'a> {
         Self(Call::Running(Box::pin(future)))
     }
 
-    /// Creates the future of a running call, for generated code. `convert` converts the output of `future` to the outcome
-    /// of the call.
+    /// Creates the future of a running call, for generated code. `convert` makes the outcome.
     #[doc(hidden)]
     #[inline]
     #[must_use]
@@ -83,7 +82,7 @@ impl<'a> ToolFuture<'a> {
         Self(Call::Running(Box::pin(Converted { future, convert })))
     }
 
-    /// Creates the future of a call that fails because the program provides no state of type `type_name`.
+    /// Creates the future of a call that fails without state of type `type_name`.
     #[cold]
     #[doc(hidden)]
     #[must_use]
@@ -91,7 +90,7 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(ToolError::stateless(type_name)))
     }
 
-    /// Creates the future of a call that fails with `error`, because its arguments were refused.
+    /// Creates the future of a call with refused arguments.
     #[cold]
     #[doc(hidden)]
     #[must_use]
@@ -99,8 +98,8 @@ impl<'a> ToolFuture<'a> {
         Self::ready(Err(error))
     }
 
-    /// Creates the future of a call that fails because a parameter has no value after decoding. Decoding
-    /// normally fills every parameter. Generated code uses this function instead of a panic.
+    /// Creates the future of a call with a parameter without a value after decoding, instead of a panic in
+    /// generated code.
     #[cold]
     #[doc(hidden)]
     #[must_use]
@@ -111,8 +110,8 @@ impl<'a> ToolFuture<'a> {
         )))
     }
 
-    /// Returns the outcome of an ended call, or else the future of the running call. The future is `None` if it has
-    /// already returned its outcome.
+    /// Returns the outcome of an ended call, or else the future. It is `None` if it has already returned
+    /// its outcome.
     #[inline]
     pub(crate) fn into_boxed(self) -> Result<Outcome, Option<BoxFuture<'a, Outcome>>> {
         match self.0 {
@@ -121,10 +120,10 @@ impl<'a> ToolFuture<'a> {
         }
     }
 
-    /// Returns the outcome of an ended call without waiting.
+    /// Returns the outcome of an ended call.
     ///
     /// # Errors
-    /// Returns the future itself if the call is still running.
+    /// The future itself, if the call is still running.
     #[inline]
     pub fn try_ready(self) -> Result<Outcome, Self> {
         match self.0 {

@@ -5,19 +5,19 @@ use crate::schema::canonical_json;
 use serde_json::Value;
 use std::fmt;
 
-/// The lane argument of an adapted tool, possibly renamed, hidden or with a default.
+/// The lane argument of an adapted tool.
 #[derive(Clone, PartialEq)]
 pub(super) struct LaneArgument {
-    /// The lane parameter of the wrapped tool. If the metadata of the adapted tool names another lane, the
-    /// other fields are ignored.
+    /// The lane parameter of the wrapped tool. If the adapted tool names another lane, the other fields are
+    /// ignored.
     pub(super) lane: String,
-    /// The argument's name for the model; `None` if the argument is hidden.
+    /// The argument's name for the model; `None` if it is hidden.
     pub(super) shown_as: Option<String>,
-    /// The value of the argument if the model omits it.
+    /// The value of an omitted argument.
     pub(super) default: Option<Value>,
 }
 
-/// Shows only the lane, because the value of a hidden argument may be a secret.
+/// Shows only the lane: a hidden value may be a secret.
 impl fmt::Debug for LaneArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaneArgument").field("lane", &self.lane).finish_non_exhaustive()
@@ -32,7 +32,7 @@ impl LaneArgument {
 }
 
 impl ToolDefinition {
-    /// Returns the lane argument of this definition, adapted or not; `None` if the tool has no lane.
+    /// Returns the lane argument, adapted or not; `None` without a lane.
     pub(super) fn lane_argument(&self) -> Option<LaneArgument> {
         let lane = self.metadata.lane.as_ref()?;
         let adapted = self.lane.as_deref().filter(|argument| argument.lane == *lane);
@@ -43,11 +43,11 @@ impl ToolDefinition {
         }))
     }
 
-    /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in `arguments`, the normal form of the
-    /// arguments; `None` if the tool has no lane.
+    /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in the normal form of the
+    /// arguments; `None` without a lane.
     ///
-    /// The string `"5"` and the number 5 are the same lane, because coercion makes both the same argument. So
-    /// are a struct with an omitted default and the same struct with the default given.
+    /// As coercion makes them equal, `"5"` and 5 are one lane, and so are structs with a default omitted or
+    /// given.
     pub(crate) fn lane_value(&self, arguments: &Value) -> Option<String> {
         let lane = self.metadata.lane.as_deref()?;
         let adapted = self.lane.as_deref().filter(|argument| argument.lane == lane);

@@ -1,4 +1,4 @@
-//! The parts of a definition that are made on first use: the contract of the arguments, and the output schema.
+//! The parts of a definition made on first use: contract and output schema.
 
 use crate::output::{OutputForm, OutputType};
 use crate::schema::__private::{Contract, Fault, output_schema};
@@ -6,12 +6,11 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The contract of a tool. It is made from Rust types with the tool, or from the schema when it is first needed.
+/// The contract of a tool, made with the tool from Rust types, or from the schema on first use.
 #[derive(Clone, Default)]
 pub(super) struct ContractCell(OnceLock<Arc<Result<Contract, Fault>>>);
 
 impl ContractCell {
-    /// Returns the contract; made from `schema` by the first call.
     pub(super) fn of(&self, schema: &Value) -> &Result<Contract, Fault> {
         self.0.get_or_init(|| Arc::new(Contract::foreign(schema)))
     }
@@ -21,7 +20,7 @@ impl ContractCell {
     }
 }
 
-/// Two definitions with the same schema are equal, whether or not their contracts are made.
+/// Definitions with equal schemas are equal, whether or not their contracts are made.
 #[expect(clippy::missing_trait_methods, reason = "`ne` is never written by hand")]
 impl PartialEq for ContractCell {
     fn eq(&self, _: &Self) -> bool {
@@ -35,7 +34,7 @@ impl fmt::Debug for ContractCell {
     }
 }
 
-/// What is known about the output, with its schema generated on first use.
+/// The output's form, and its schema generated on first use.
 #[derive(Clone, Default)]
 pub(super) struct OutputSchema {
     of_type: Option<OutputType>,
@@ -43,22 +42,19 @@ pub(super) struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// Creates an output schema from a finished schema.
     pub(super) fn known(schema: Value) -> Self {
         Self { of_type: None, made: OnceLock::from(Some(schema)) }
     }
 
-    /// Creates what a type tells.
     pub(super) const fn of_type(of_type: Option<OutputType>) -> Self {
         Self { of_type, made: OnceLock::new() }
     }
 
     pub(super) fn get(&self) -> Option<&Value> {
-        let make = || self.of_type.and_then(|of_type| of_type.schema).and_then(output_schema);
-        self.made.get_or_init(make).as_ref()
+        self.made.get_or_init(|| self.of_type?.schema.and_then(output_schema)).as_ref()
     }
 
-    /// Returns the form of the output, which is JSON if there is a schema.
+    /// Returns the form of the output; JSON if there is a schema.
     pub(super) fn form(&self) -> Option<OutputForm> {
         match self.of_type {
             Some(of_type) => Some(of_type.form),

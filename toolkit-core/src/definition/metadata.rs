@@ -1,4 +1,4 @@
-//! Tool metadata: the settings of a tool hidden from the model.
+//! Tool metadata: the settings hidden from the model.
 
 use crate::error::Location;
 use serde_json::{Map, Value};
@@ -9,10 +9,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 settings! {
-    /// The settings of a tool. The model does not see them.
+    /// The settings of a tool, hidden from the model.
     ///
-    /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` have three states: yes,
-    /// no, and unknown (`None`).
+    /// Every option of `#[tool(…)]` has a builder method. Hints such as `read_only` are yes, no, or unknown
+    /// (`None`).
     ///
     /// ```
     /// use toolkit_ai::{ToolMetadata, ToolTag};
@@ -26,33 +26,31 @@ settings! {
     pub struct ToolMetadata {
         /// The display name of the tool.
         title: Option<String>, with_title(impl Into<String>) => Some(title.into());
-        /// The icons of the tool in user interfaces.
+        /// The icons in user interfaces.
         icons: Vec<ToolIcon>;
         /// The tags for selecting sets of tools.
         tags: BTreeSet<ToolTag>;
         /// Whether the tool's function is `async`.
         is_async: bool;
-        /// Whether the tool's function blocks the thread. The dispatcher runs a blocking function on the
-        /// runtime's blocking pool.
+        /// Whether the tool's function blocks its thread. The dispatcher runs it on the runtime's blocking
+        /// pool.
         blocking: bool, with_blocking(bool);
-        /// Whether calls of the tool run one after another. Calls of a batch then run in the order of the
-        /// batch.
+        /// Whether calls of the tool run one after another, in the order of their batch.
         exclusive: bool, with_exclusive(bool);
-        /// The maximum number of calls of the tool running at the same time, at least one; `None` for no
-        /// limit.
+        /// The maximum number of concurrent calls of the tool, at least one; `None` for no limit.
         max_concurrency: Option<usize>, with_max_concurrency(usize) => Some(max_concurrency);
-        /// The lane parameter: the parameter with the resource used by a call, for instance a file path.
+        /// The lane parameter: it names the resource used by a call, for instance a file path.
         ///
-        /// Calls with the same value of this parameter run one after another, and calls of a batch in the
-        /// order of the batch. This also holds between different tools with the same lane parameter.
+        /// Calls with the same value run one after another, in the order of their batch, also between tools
+        /// with the same lane parameter.
         lane: Option<String>, with_lane(impl Into<String>) => Some(lane.into());
-        /// The time limit of a call. If `None`, the limit of the dispatcher or the registry applies.
-        /// [`Duration::MAX`] leaves only the dispatcher's hard limit.
+        /// The time limit of a call. `None` leaves that of the dispatcher or the registry,
+        /// [`Duration::MAX`] only the dispatcher's hard limit.
         timeout: Option<Duration>, with_timeout(Duration) => Some(timeout);
-        /// The maximum number of retries of a failed call in a dispatcher. The rules of
-        /// [`Retry`](crate::middleware::Retry) decide which failures are retried, and after which pauses.
+        /// The maximum number of retries of a failed call. [`Retry`](crate::middleware::Retry) decides
+        /// which failures are retried, and when.
         retries: u32, with_retries(u32);
-        /// The maximum number of characters of a result for the model. A longer result is truncated.
+        /// The maximum number of characters of a result for the model. Longer ones are truncated.
         max_result_size: Option<usize>, with_max_result_size(usize) => Some(max_result_size);
         /// Whether the tool only reads data.
         read_only: Option<bool>, with_read_only(bool) => Some(read_only);
@@ -60,34 +58,33 @@ settings! {
         destructive: Option<bool>, with_destructive(bool) => Some(destructive);
         /// Whether repeating a call has no further effect.
         idempotent: Option<bool>, with_idempotent(bool) => Some(idempotent);
-        /// Whether the tool reaches systems outside of the program's control.
+        /// Whether the tool reaches systems outside of the program.
         open_world: Option<bool>, with_open_world(bool) => Some(open_world);
-        /// Whether the tool is deferred. With tool search on, a deferred tool is left out of the definitions,
-        /// and the model finds the tool with a search.
+        /// Whether the tool is deferred: with tool search on, the definitions omit it, and the model finds
+        /// it with a search.
         defer: bool, with_defer(bool);
-        /// Additional words for finding the tool with tool search.
+        /// Additional words for tool search.
         search_hint: String, with_search_hint(impl Into<String>) => search_hint.into();
         /// Example arguments for the model.
         input_examples: Vec<Value>, with_input_examples(impl IntoIterator<Item = Value>)
             => input_examples.into_iter().collect();
-        /// Whether the provider should enforce the schema of the arguments; If `None`, the options of the format
-        /// decide.
+        /// Whether the provider should enforce the schema of the arguments. If `None`, the options of the
+        /// format decide.
         strict: Option<bool>, with_strict(bool) => Some(strict);
-        /// The allowed callers of the tool, by the provider's names, such as `direct` and `programmatic`. If
-        /// empty, the provider's default applies.
+        /// The allowed callers by the provider's names, such as `direct` and `programmatic`. If empty, the
+        /// provider's default applies.
         allowed_callers: Vec<String>;
-        /// Whether the model is asked for the reason of each call. If `None`, the setting of the registry
-        /// applies.
+        /// Whether the model is asked for the reason of each call. If `None`, the registry decides.
         call_reason: Option<bool>, with_call_reason(bool) => Some(call_reason);
         /// The treatment of unknown arguments.
         unknown: UnknownArguments, with_unknown(UnknownArguments);
-        /// Whether arguments of a wrong but convertible type are coerced, such as `"5"` to 5.
+        /// Whether arguments of convertible types are coerced, such as `"5"` to 5.
         coerce: bool = true, with_coerce(bool);
         /// The source of the tool.
         source: ToolSource, with_source(ToolSource);
         /// Details of the source, for instance an address.
         source_detail: String, with_source_detail(impl Into<String>) => source_detail.into();
-        /// The source location of the tool's definition, if known.
+        /// The source location of the definition, if known.
         defined_at: Option<Location>;
         /// Metadata for the program's own use.
         meta: Map<String, Value>;
@@ -95,29 +92,29 @@ settings! {
 }
 
 impl ToolMetadata {
-    /// Adds tags. The name of a [`ToolTag`] variant, such as `network`, becomes this variant. Every other
-    /// string becomes a custom tag.
+    /// Adds tags. The name of a [`ToolTag`] variant, such as `network`, becomes this variant, every other
+    /// string a custom tag.
     #[must_use]
     pub fn with_tags<T: AsRef<str>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags.extend(tags.into_iter().map(|tag| ToolTag::from(tag.as_ref())));
         self
     }
 
-    /// Adds icons. A string is the address of an icon.
+    /// Adds icons. A string is an icon's address.
     #[must_use]
     pub fn with_icons<T: Into<ToolIcon>>(mut self, icons: impl IntoIterator<Item = T>) -> Self {
         self.icons.extend(icons.into_iter().map(Into::into));
         self
     }
 
-    /// Adds allowed callers of the tool, by the provider's names.
+    /// Adds allowed callers by the provider's names.
     #[must_use]
     pub fn with_allowed_callers<T: Into<String>>(mut self, callers: impl IntoIterator<Item = T>) -> Self {
         self.allowed_callers.extend(callers.into_iter().map(Into::into));
         self
     }
 
-    /// Returns whether a call may be repeated although it may have run already. The tool must be idempotent, or
+    /// Returns whether a call may be repeated although it may have run already: the tool is idempotent, or
     /// read-only and not marked as not idempotent.
     ///
     /// ```
@@ -139,7 +136,7 @@ impl ToolMetadata {
     }
 }
 
-/// An icon of a tool in user interfaces.
+/// An icon in user interfaces.
 ///
 /// ```
 /// use toolkit_ai::definition::ToolIcon;
@@ -150,11 +147,11 @@ impl ToolMetadata {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIcon {
-    /// The address of the icon: an `https:` URL, or a `data:` URL with the icon itself.
+    /// The address: an `https:` URL, or a `data:` URL with the icon itself.
     pub src: String,
-    /// The media type, such as `image/png`; `None` if the type is known from the source.
+    /// The media type, such as `image/png`; `None` if the source tells it.
     pub media_type: Option<String>,
-    /// The sizes of the icon, such as `48x48`, or `any` for a scalable format.
+    /// The sizes: `48x48`, or `any` for a scalable format.
     pub sizes: Vec<String>,
 }
 
@@ -216,7 +213,7 @@ impl ToolTag {
         ("privileged", Self::Privileged),
     ];
 
-    /// Returns the tags that are not custom, as strings.
+    /// Returns the names of the tags that are not custom.
     pub(crate) fn names() -> [&'static str; 6] {
         Self::NAMED.map(|(name, _)| name)
     }
@@ -230,7 +227,7 @@ impl ToolTag {
         }
     }
 
-    /// Returns `true` if the tag is a custom tag of the program.
+    /// Returns `true` for a custom tag of the program.
     #[must_use]
     pub const fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
@@ -270,7 +267,7 @@ impl fmt::Display for ToolTag {
     }
 }
 
-/// The source of a tool, such as the program itself or a server.
+/// The source of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ToolSource {
@@ -291,8 +288,8 @@ pub enum ToolSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum UnknownArguments {
-    /// A call with unknown arguments is refused, and the error suggests the nearest names. The published
-    /// schema has `additionalProperties: false`.
+    /// A call with unknown arguments is refused with the nearest names. The published schema has
+    /// `additionalProperties: false`.
     #[default]
     Refuse,
     /// Unknown arguments are ignored, and the schema allows them.

@@ -1,4 +1,4 @@
-//! Tool providers: sources of tools known only at run time, such as servers and processes.
+//! Tool providers: sources of tools known only at run time.
 
 use super::{Tool, ToolDefinition, ToolFuture};
 use crate::call::ToolCall;
@@ -7,13 +7,11 @@ use crate::error::ToolError;
 use std::fmt;
 use std::sync::Arc;
 
-/// A source of tools known only at run time, such as a server, a remote worker or a
-/// [`Dispatcher`](crate::Dispatcher).
+/// A source of tools known only at run time, such as a server or a [`Dispatcher`](crate::Dispatcher).
 ///
-/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds the provider's tools to a
-/// registry. There, the tools can be renamed, filtered, disabled and limited like all others. One method,
-/// [`handle`](Self::handle), receives the calls of all tools. The tools of a [`Toolset`](super::Toolset), in
-/// contrast, are typed methods.
+/// [`ToolRegistry::register_provider`](crate::ToolRegistry::register_provider) adds its tools to a
+/// registry, where they can be changed like all others. [`handle`](Self::handle) receives the calls of all
+/// tools. The tools of a [`Toolset`](super::Toolset), in contrast, are typed methods.
 ///
 /// ```
 /// use serde_json::json;
@@ -47,20 +45,18 @@ pub trait ToolProvider: Send + Sync + 'static {
     /// Returns the definitions of the current tools.
     fn tools(&self) -> Vec<ToolDefinition>;
 
-    /// Starts a call of one of the provider's tools. The name of the call is the name in the tool's
-    /// definition.
+    /// Starts a call of one of the tools, under the name in its definition.
     ///
-    /// The id of the call is empty if the program makes the call itself. `context` holds everything else
-    /// about the call: session, run, state, deadline, cancellation, call reason, and the name under which the
-    /// model knows the tool.
+    /// The call id is empty if the program makes the call. `context` has all else, such as session, run,
+    /// deadline, call reason, and the model's name for the tool.
     ///
-    /// This method must not block. A timeout or a cancellation drops the future. A panic in this method or in
-    /// the future becomes the error of the call.
+    /// This method must not block. A timeout or a cancellation drops the future. A panic in either becomes
+    /// the error of the call.
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a>;
 
-    /// Checks a call without running it. `definition` is the definition of the tool when it was registered.
+    /// Checks a call without running it. `definition` is that of the registration.
     ///
-    /// The default checks the arguments like the default of [`Tool::validate`].
+    /// The default checks like that of [`Tool::validate`].
     ///
     /// # Errors
     /// The error that the call would return.
@@ -116,8 +112,11 @@ impl ProvidedTool {
     #[must_use]
     pub fn all(provider: impl ToolProvider) -> Vec<Self> {
         let provider: Arc<dyn ToolProvider> = Arc::new(provider);
-        let tool = |definition| Self { definition, provider: provider.clone() };
-        provider.tools().into_iter().map(tool).collect()
+        let mut tools = Vec::new();
+        for definition in provider.tools() {
+            tools.push(Self { definition, provider: provider.clone() });
+        }
+        tools
     }
 }
 

@@ -1,15 +1,14 @@
-//! Spellings of parameter names for providers that refuse some names.
+//! Spellings of parameter names that providers refuse.
 
 use super::ToolDefinition;
 use super::call_reason::CALL_REASON;
 use crate::args::ObjectText;
 use crate::name::{NameRule, WireNames};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolkit_schema::__private::rename_members;
 use toolkit_schema::keyword::subschemas;
 
-/// Returns the spellings of a tool's parameter names that a provider accepts. They include the names of properties inside
-/// of parameters.
+/// Returns spellings of a tool's parameter names that a provider accepts, also inside of parameters.
 ///
 /// ```
 /// use toolkit_ai::name::NameRule;
@@ -27,7 +26,7 @@ pub fn parameter_names(rule: NameRule, parameters: &Value) -> WireNames {
     WireNames::new(rule, names)
 }
 
-/// Returns whether a widely used provider refuses the name of a parameter.
+/// Returns whether a widely used provider refuses a parameter's name.
 pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
     let mut is_refused = false;
     each_name(&definition.parameters, &mut |name| {
@@ -39,17 +38,20 @@ pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
 fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
     let mut open = vec![parameters];
     while let Some(schema) = open.pop() {
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-        properties.for_each(|name| visit(name));
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            for name in properties.keys() {
+                visit(name);
+            }
+        }
         open.extend(subschemas(schema).map(|inside| inside.schema));
     }
 }
 
-/// Returns the arguments under the tool's own names of parameters, also inside of parameters. All else stays as the model
-/// wrote it, except for white space.
+/// Returns the arguments under the tool's own parameter names, at all depths. Except for white space, all
+/// else stays as the model wrote it.
 ///
-/// Returns `None` if no member has a provider's spelling. Arguments that are [wrapped](ObjectText::repaired) stay
-/// wrapped, in a string, so the tool reports the coercion.
+/// Returns `None` if no member has a provider's spelling. [Wrapped](ObjectText::repaired) arguments stay
+/// wrapped, so that the tool reports the coercion.
 pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Option<String> {
     let spellings = NameRule::OF_PARAMETERS.map(|rule| parameter_names(rule, &definition.parameters));
     if spellings.iter().all(WireNames::is_identity) {

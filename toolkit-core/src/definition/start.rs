@@ -15,10 +15,10 @@ use tokio::task::{Unconstrained, unconstrained};
 use tokio::time::{Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFuture;
 
-/// Runs one call. A panic, a timeout or a cancellation becomes an error outcome.
+/// Runs one call. A panic, a timeout or a cancellation becomes an error.
 ///
-/// The time limit starts with the first poll. A synchronous tool cannot be stopped before it returns. Before another
-/// attempt of the same call, the caller must call [`ToolContext::begin`].
+/// The time limit starts with the first poll. A synchronous tool cannot be stopped. Before another attempt,
+/// the caller must call [`ToolContext::begin`].
 #[inline]
 pub(crate) async fn run(
     tool: &dyn Tool,
@@ -45,7 +45,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Begins a call of a tool by its contract: a tool that does not read its arguments itself gets their normal form.
+/// Begins a call by the tool's contract: a tool that does not read its arguments itself gets their normal
+/// form.
 #[inline]
 pub(crate) fn begin<'a>(tool: &'a dyn Tool, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let definition = tool.definition();
@@ -63,7 +64,6 @@ pub(crate) fn begin<'a>(tool: &'a dyn Tool, arguments: &'a str, context: &'a Too
     }
 }
 
-/// Checks a call of a tool, as [`begin`] begins it.
 pub(crate) fn check(tool: &dyn Tool, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
     let definition = tool.definition();
     if definition.reads_arguments {
@@ -73,10 +73,9 @@ pub(crate) fn check(tool: &dyn Tool, arguments: &str, context: &ToolContext) -> 
 }
 
 pin_project! {
-    /// The future of a started call, with panic guard, time limit and cancellation.
+    /// A started call's future, with panic guard, time limit and cancellation.
     ///
-    /// The timer and the future of the cancellation are created when the tool first waits, because most calls end
-    /// without waiting.
+    /// The timer and the cancellation's future are created when the tool first waits: most calls never do.
     #[project = GuardedParts]
     pub(crate) struct GuardedFuture<'a> {
         call: Option<BoxFuture<'a, Outcome>>,
@@ -87,7 +86,6 @@ pin_project! {
         cancelled: Option<Unconstrained<Pin<Box<WaitForCancellationFuture<'a>>>>>,
     }
 
-    /// Drops the future of a call that has not ended.
     impl PinnedDrop for GuardedFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             if this.call.is_some() {
@@ -98,7 +96,7 @@ pin_project! {
 }
 
 impl<'a> GuardedFuture<'a> {
-    /// Guards the future of a call. The time limit `limit` starts now.
+    /// Guards the future of a call. The time limit starts now.
     pub(crate) fn new(
         call: BoxFuture<'a, Outcome>,
         context: &'a ToolContext,
@@ -114,11 +112,11 @@ impl<'a> GuardedFuture<'a> {
 }
 
 impl<'a> GuardedParts<'_, 'a> {
-    /// Polls for a cancellation and for the end of the time limit, after the tool has returned `Pending`. Returns
-    /// the error of a call to stop.
+    /// Polls for a cancellation and the end of the time limit, after `Pending` from the tool. Returns the
+    /// error of a call to stop.
     ///
-    /// Without budget, neither would ever be ready. The tool may have used up the budget of the task, so both are
-    /// exempt from the budget.
+    /// Both are exempt from the task's budget, which the tool may have used up: without it, neither would
+    /// ever be ready.
     #[inline(never)]
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<ToolError> {
         let name = self.context.known_name();
@@ -152,7 +150,7 @@ impl Future for GuardedFuture<'_> {
         let polled = guarded(|| this.call.as_mut().map_or(Poll::Pending, |call| call.as_mut().poll(cx)));
         let ended = match polled {
             Ok(Poll::Ready(outcome)) => outcome,
-            // In a runtime without a timer, polling panics.
+            // Without a timer in the runtime, polling panics.
             Ok(Poll::Pending) => match guarded(|| this.poll_stop(cx)) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(error)) => Err(error),
@@ -166,7 +164,7 @@ impl Future for GuardedFuture<'_> {
 }
 
 impl PanicText {
-    /// Converts the message of a panic to the error of the call.
+    /// Converts a panic to the error of the call.
     #[cold]
     pub(crate) fn of_call(self, context: &ToolContext) -> ToolError {
         ToolError::panicked(context.known_name(), &self.0)

@@ -3,7 +3,7 @@
 use super::lane::LaneArgument;
 use super::made_once::{ContractCell, OutputSchema};
 use super::{TextFormat, ToolKind, ToolMetadata};
-use crate::args::{ArgumentRules, parse_value, read_arguments};
+use crate::args::{Aliases, ArgumentRules, parse_value, read_arguments};
 use crate::context::{StateNeed, ToolContext};
 use crate::error::{BuildProblem, ToolError, ToolFault};
 use crate::name::{NameError, ToolName};
@@ -11,12 +11,10 @@ use crate::output::OutputForm;
 use crate::schema::__private::{Contract, Fault};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// The definition of a tool.
 ///
-/// The model reads the name, the description and the parameters. The registry and the dispatcher use all
-/// other fields.
+/// The model reads the name, the description and the parameters; registry and dispatcher use the rest.
 ///
 /// ```
 /// use serde_json::json;
@@ -30,27 +28,26 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// The name of the tool in calls by the model.
+    /// The tool's name in calls by the model.
     pub name: ToolName,
-    /// The description for the model: the purpose of the tool, and when to use the tool.
+    /// The description for the model: what the tool does, and when to use it.
     pub description: String,
-    /// The JSON Schema (draft 2020-12) of the arguments. The arguments are usually an object.
+    /// The JSON Schema (draft 2020-12) of the arguments, usually an object.
     pub parameters: Value,
-    /// The kind of the tool: a function, or a custom tool with free text as input.
+    /// The kind: a function, or a custom tool with free text.
     pub kind: ToolKind,
     /// The settings hidden from the model.
     pub metadata: ToolMetadata,
     pub(super) output: OutputSchema,
-    /// The aliases of parameters. Each alias is mapped to the name of its parameter.
-    pub(super) aliases: BTreeMap<String, String>,
-    /// Whether the program computes an argument for each call, so equal arguments may mean different calls.
+    /// The aliases of parameters.
+    pub(super) aliases: Aliases,
+    /// Whether an argument is computed for each call, so that equal arguments may mean different calls.
     pub(super) is_computed: bool,
-    /// The lane argument of an adapted tool. Boxed, because few tools have a lane argument.
+    /// The lane argument of an adapted tool, boxed because few tools have one.
     pub(super) lane: Option<Box<LaneArgument>>,
     pub(super) state_needs: Vec<StateNeed>,
-    /// The contract of the arguments.
     pub(super) contract: ContractCell,
-    /// Whether the tool itself reads its arguments by the contract, while it decodes them.
+    /// Whether the tool reads its arguments by the contract, while it decodes them.
     pub(super) reads_arguments: bool,
 }
 
@@ -65,7 +62,7 @@ impl ToolDefinition {
             kind: ToolKind::Function,
             metadata: ToolMetadata::default(),
             output: OutputSchema::default(),
-            aliases: BTreeMap::new(),
+            aliases: Aliases::default(),
             is_computed: false,
             lane: None,
             state_needs: Vec::new(),
@@ -74,8 +71,8 @@ impl ToolDefinition {
         }
     }
 
-    /// Declares that the tool reads its arguments by the contract itself, so that the dispatcher passes the text of the call:
-    /// for tools whose arguments are read on another machine.
+    /// Declares that the tool itself reads its arguments by the contract, for instance on another machine.
+    /// The dispatcher then passes the text of the call.
     #[doc(hidden)]
     #[must_use]
     pub fn with_own_reading(mut self) -> Self {
@@ -83,8 +80,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Creates the definition of a custom tool. The tool receives the model's free text as the argument
-    /// `input`.
+    /// Creates a custom tool's definition, with the model's free text as the argument `input`.
     #[must_use]
     pub fn custom(name: ToolName, description: impl Into<String>, format: TextFormat) -> Self {
         let parameters = json!({
@@ -103,39 +99,35 @@ impl ToolDefinition {
         self
     }
 
-    /// Adds an alias for a parameter: another name accepted in the arguments.
+    /// Adds an alias: another name for a parameter in the arguments.
     ///
-    /// Lanes, permissions, caches and duplicate detection treat the alias like the parameter's name. The tool
-    /// itself must accept arguments under the alias. Tools made from functions and closures add and accept
-    /// the aliases of parameters automatically.
+    /// Lanes, permissions, caches and duplicate detection treat it like the parameter's name. The tool
+    /// itself must accept it. Aliases of functions and closures are added and accepted automatically.
     #[must_use]
     pub fn with_alias(mut self, alias: impl Into<String>, parameter: impl Into<String>) -> Self {
         self.aliases.insert(alias.into(), parameter.into());
         self
     }
 
-    /// Returns the name of the parameter with this alias; `None` if `alias` is not an alias.
+    /// Returns the parameter with this alias, if there is one.
     #[must_use]
     pub fn parameter_named(&self, alias: &str) -> Option<&str> {
-        self.aliases.get(alias).map(String::as_str)
+        self.aliases.get(alias)
     }
 
-    /// Parses the arguments of a call into a JSON value with the parameters' names.
+    /// Parses the arguments of a call, under the parameters' names.
     ///
-    /// If the metadata allow [coercion](ToolMetadata::coerce), near misses are coerced. For a tool with Rust types, the
-    /// published defaults of absent arguments are added.
+    /// Near misses are coerced if the metadata allow [it](ToolMetadata::coerce). A tool with Rust types
+    /// gets the published defaults of absent arguments.
     ///
     /// # Errors
-    /// The arguments are not a JSON object, or violate the schema. The error lists all violations.
+    /// The arguments are no JSON object, or violate the schema. All violations are listed.
     pub fn parse_arguments(&self, arguments: &str) -> Result<Value, ToolError> {
         parse_value(&self.normal_arguments(arguments, None)?)
     }
 
-    /// Returns the normal form of the arguments: under the parameters' names, with near misses coerced and with the
-    /// published defaults.
-    ///
-    /// # Errors
-    /// The arguments violate the contract. The error lists all violations.
+    /// Returns the normal form of the arguments: under the parameters' names, coerced, with the published
+    /// defaults.
     pub(crate) fn normal_arguments<'t>(
         &self,
         arguments: &'t str,
@@ -144,7 +136,6 @@ impl ToolDefinition {
         read_arguments(arguments, &self.argument_rules(self.contract()?, context))
     }
 
-    /// Returns the rules for reading the arguments.
     #[inline]
     pub(super) fn argument_rules<'a>(
         &'a self,
@@ -155,10 +146,8 @@ impl ToolDefinition {
         ArgumentRules { schema, contract, aliases, coerce: metadata.coerce, context }
     }
 
-    /// Returns the contract of the arguments.
-    ///
-    /// # Errors
-    /// The schema cannot be checked. A registry refuses such a tool.
+    /// Returns the contract of the arguments. Fails if the schema cannot be checked; a registry refuses
+    /// such a tool.
     #[inline]
     pub(crate) fn contract(&self) -> Result<&Contract, ToolError> {
         self.made_contract().as_ref().map_err(|(path, message)| {
@@ -170,16 +159,16 @@ impl ToolDefinition {
         self.contract.of(&self.parameters)
     }
 
-    /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each call.
-    /// Equal arguments from the model may then mean different calls.
+    /// Returns whether the program [computes](crate::ArgumentTransform::computed) an argument for each
+    /// call, so that equal arguments may mean different calls.
     #[must_use]
     pub fn is_computed(&self) -> bool {
         self.is_computed
     }
 
-    /// Adds `T` to the types of [state](crate::ToolRegistry::with_state) required by the tool.
+    /// Adds `T` to the [state](crate::ToolRegistry::with_state) types that the tool requires.
     ///
-    /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry without state of this type.
+    /// [`Dispatcher::new`](crate::Dispatcher::new) refuses a registry without it.
     #[must_use]
     pub fn with_state_need<T: ?Sized + 'static>(mut self) -> Self {
         self.state_needs.push(StateNeed::of::<T>());
@@ -192,17 +181,14 @@ impl ToolDefinition {
         &self.state_needs
     }
 
-    /// Converts `fault` to a build problem of this tool.
     pub(crate) fn problem(&self, fault: ToolFault) -> BuildProblem {
         BuildProblem::of_tool(&self.name, self.metadata.defined_at, fault)
     }
 
-    /// Converts `error` to the build problem of an illegal name for this tool.
     pub(crate) fn illegal_name(&self, error: NameError) -> BuildProblem {
         BuildProblem::IllegalName { error, defined_at: self.metadata.defined_at }
     }
 
-    /// Returns the build problem of another tool with the name of this tool.
     pub(crate) fn duplicated_by(&self, second: &Self) -> BuildProblem {
         BuildProblem::DuplicateName {
             name: self.name.to_string(),
@@ -211,19 +197,19 @@ impl ToolDefinition {
         }
     }
 
-    /// Removes all state requirements, for a tool that brings its own state.
+    /// Removes all state requirements, for a tool with its own state.
     pub(crate) fn without_state_needs(mut self) -> Self {
         self.state_needs.clear();
         self
     }
 
-    /// Returns the first fault of the parameters schema that prevents the tool from checking its arguments.
+    /// Returns the first schema fault that prevents the tool from checking its arguments.
     pub(crate) fn schema_fault(&self) -> Option<BuildProblem> {
         let (path, message) = self.made_contract().as_ref().err().cloned()?;
         Some(self.problem(ToolFault::InvalidSchema { path, message }))
     }
 
-    /// Sets the [output schema](Self::output_schema). Neither the schema nor the tool's output is checked.
+    /// Sets the [output schema](Self::output_schema). Neither it nor the output is checked.
     ///
     /// ```
     /// use serde_json::json;
@@ -240,18 +226,19 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns the JSON Schema (draft 2020-12) of the tool's output; `None` if there is no output schema.
+    /// Returns the JSON Schema (draft 2020-12) of the tool's output, if there is one.
     ///
-    /// Output schemas exist for JSON output of a type with `JsonSchema`, but not for text, media and `()`.
-    /// The schema is generated by the first call of this method. Numbers not representable in JSON, such as
-    /// NaN, are written as `null`, even if the schema does not allow `null`.
+    /// JSON output of a type with `JsonSchema` has one, but not text, media and `()`. The first call
+    /// generates it. Numbers without JSON, such as NaN, are written as `null`, even against the schema.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.get()
     }
 
-    /// Returns the form of the tool's outputs; `None` if only the outputs tell. It is known for a function or a closure that
-    /// returns text, media or JSON, and JSON for a tool with an output schema. Middleware may change outputs.
+    /// Returns the form of the tool's outputs; `None` if only they tell.
+    ///
+    /// It is known for a function or a closure that returns text, media or JSON, and for a tool with an
+    /// output schema. Middleware may change outputs.
     #[must_use]
     pub fn output_form(&self) -> Option<OutputForm> {
         self.output.form()

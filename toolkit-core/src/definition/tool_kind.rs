@@ -1,34 +1,34 @@
-//! Kinds of tools: functions, and custom tools with free text as their input.
+//! Kinds of tools: functions, and custom tools with free text.
 
 use super::ToolDefinition;
 use crate::call::ToolConfig;
 
-/// The kind of a tool. Some providers support custom tools in addition to functions.
+/// The kind of a tool. Only some providers support custom tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ToolKind {
     /// A function with JSON arguments.
     #[default]
     Function,
-    /// A custom tool: the model writes free text instead of JSON. The tool receives an object with the text
-    /// as the string `input`. A provider without custom tools gets a function with the parameter `input`.
+    /// A custom tool: the model writes free text instead of JSON, and the tool receives it as the string
+    /// `input` in an object. A provider without custom tools gets a function with this parameter.
     Custom(TextFormat),
 }
 
-/// The format of the free text for a custom tool.
+/// The format of a custom tool's free text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TextFormat {
     /// Any text.
     #[default]
     Text,
-    /// Text of the language defined by this grammar, in Lark syntax.
+    /// Text of the language defined by this Lark grammar.
     Lark(String),
     /// Text matching this regular expression.
     Regex(String),
 }
 
 impl ToolConfig {
-    /// Adds the custom tools among `definitions` to the [custom tools](Self::custom) of this choice.
+    /// Adds the custom tools among `definitions` to those of [this choice](Self::custom).
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;

@@ -6,7 +6,7 @@ use crate::schema::__private::sort_by;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// A value with methods as tools. `#[toolset]` on an `impl` block implements this trait.
+/// A value with methods as tools, by `#[toolset]` on an `impl` block.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -35,18 +35,18 @@ use std::sync::Arc;
     note = "write `#[toolset]` without `extends` above an `impl` block of the type, and `#[tool]` above its methods"
 )]
 pub trait Toolset: Send + Sync + 'static {
-    /// Returns the common description of the tools: the documentation of the `impl` block.
+    /// Returns the documentation of the `impl` block, common to the tools.
     fn description(&self) -> &'static str;
 
-    /// Returns the tools with this value as the receiver of their methods.
+    /// Returns the tools, with this value as the receiver.
     #[must_use]
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>>;
 }
 
-/// The implementation of [`Toolset`] generated for an `impl` block with `#[toolset]`.
+/// The [`Toolset`] implementation generated for an `impl` block with `#[toolset]`.
 ///
-/// If a type has two such blocks, the compiler reports two implementations of this trait. The trait's name tells the
-/// programmer that the second block needs `extends`.
+/// For two such blocks, the compiler reports two implementations of this trait. Its name says that the
+/// second needs `extends`.
 pub trait ToolsetWithoutExtends: Send + Sync + 'static {
     /// The documentation of the `impl` block.
     const DESCRIPTION: &'static str;
@@ -61,33 +61,36 @@ impl<T: ToolsetWithoutExtends> Toolset for T {
         T::DESCRIPTION
     }
 
-    /// Returns the methods of the block, then the methods of blocks with `#[toolset(extends)]`.
+    /// Returns the methods of the block, then of blocks with `#[toolset(extends)]`.
     fn tools(self: Arc<Self>) -> Vec<Arc<dyn Tool>> {
         let receiver: Receiver = self;
-        let more = inventory::iter::<MoreTools>().filter(|more| (more.owner)() == TypeId::of::<T>());
-        let mut more: Vec<FunctionTool> = more.flat_map(|more| (more.tools)(&receiver)).collect();
-        // The linker lists the blocks in varying order.
+        let mut more = Vec::new();
+        for block in inventory::iter::<MoreTools>() {
+            if (block.owner)() == TypeId::of::<T>() {
+                more.extend((block.tools)(&receiver));
+            }
+        }
+        // The linker's order varies.
         sort_by(&mut more, |one, other| place(one.definition()).cmp(&place(other.definition())));
         let tools = (T::TOOLS)(&receiver).into_iter().chain(more);
         tools.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
     }
 }
 
-/// Returns where a tool is defined, and its name.
 fn place(definition: &ToolDefinition) -> (Option<(&str, u32)>, &ToolName) {
     (definition.metadata.defined_at.map(|place| (place.file, place.line)), &definition.name)
 }
 
-/// The value of `self` for the methods, of any type.
+/// The value of `self` for the methods.
 type Receiver = Arc<dyn Any + Send + Sync>;
 
-/// A function to create the tools of one `impl` block. Each tool calls its method on the given receiver.
+/// Creates the tools of one `impl` block, which call their methods on the receiver.
 pub type BlockTools = fn(&Receiver) -> Vec<FunctionTool>;
 
-/// The tools of a block with `#[toolset(extends)]`, collected in a list by the linker.
+/// The tools of a block with `#[toolset(extends)]`, collected by the linker.
 #[derive(Debug)]
 pub struct MoreTools {
-    /// Returns the id of the type that the block belongs to.
+    /// Returns the id of the block's type.
     pub owner: fn() -> TypeId,
     /// Creates the tools of the block.
     pub tools: BlockTools,

@@ -1,4 +1,4 @@
-//! The data shared by function tools and closure tools.
+//! The data common to function and closure tools.
 
 use super::made_once::ContractCell;
 use super::{ClosureTool, FunctionTool, ToolDefinition, ToolMetadata, UnknownArguments};
@@ -9,34 +9,41 @@ use crate::schema::__private::{Contract, Fault, Unpublished};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The definition of a tool, and the data for decoding the tool's arguments.
+/// The definition of a tool, and the data for decoding its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct TypedTool {
     pub(super) definition: ToolDefinition,
-    /// The parameters. Empty for a tool with one struct for all arguments.
+    /// The parameters. Empty for a struct of all arguments.
     pub(super) params: Vec<Param<'static>>,
 }
 
 impl TypedTool {
-    /// Creates the data of a tool. The schema in `definition` still has the internal keywords of its Rust types.
+    /// Creates the data of a tool, whose schema still has the internal keywords of Rust types.
     pub(super) fn new(mut definition: ToolDefinition, params: Vec<Param<'static>>) -> Self {
         let unpublished = unpublished(&definition.metadata);
         let schema = &mut definition.parameters;
         args::close(schema, unpublished == Unpublished::Refused);
-        let contract = Contract::of_type(schema, unpublished);
-        let contract = no_object(schema).map_or(contract, Err);
-        let mut aliases: Vec<(String, String)> = Vec::new();
-        let of_params =
-            params.iter().flat_map(|param| param.aliases().iter().map(|alias| (*alias, param.name)));
-        let of_struct = contract.iter().flat_map(|contract| contract.aliases(schema));
-        aliases.extend(of_params.chain(of_struct).map(|(alias, name)| (alias.to_owned(), name.to_owned())));
-        definition.aliases.extend(aliases);
+        let contract = match no_object(schema) {
+            Some(fault) => Err(fault),
+            None => Contract::of_type(schema, unpublished),
+        };
+        let aliases = &mut definition.aliases;
+        for param in &params {
+            for alias in param.aliases() {
+                aliases.insert((*alias).to_owned(), param.name.to_owned());
+            }
+        }
+        if let Ok(contract) = &contract {
+            for (alias, name) in contract.aliases(schema) {
+                aliases.insert(alias.to_owned(), name.to_owned());
+            }
+        }
         definition.contract = ContractCell::made(contract);
         definition.reads_arguments = true;
         Self { definition, params }
     }
 
-    /// Applies the setting for unknown arguments to the schema and the contract.
+    /// Applies the setting for unknown arguments.
     fn close(&mut self) {
         let unpublished = unpublished(&self.definition.metadata);
         let Ok(contract) = self.definition.contract() else { return };
@@ -53,7 +60,6 @@ impl TypedTool {
         self.definition.contract = ContractCell::made(Ok(contract));
     }
 
-    /// Decodes the arguments into one struct.
     pub(super) fn decode_struct<T: ToolParams>(
         &self,
         arguments: &str,
@@ -76,17 +82,16 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
     }
 }
 
-/// Returns a fault if the parameters schema accepts no object.
+/// Returns a fault if the schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
-    let is_object =
-        ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object"));
-    let message = || {
-        format!(
-            "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
-        )
-    };
-    (!is_object).then(|| ("#".to_owned(), message()))
+    if ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object")) {
+        return None;
+    }
+    let message = format!(
+        "arguments are an object, but this type is {ty}; with `flatten`, the type is a struct or a map"
+    );
+    Some(("#".to_owned(), message))
 }
 
 macro_rules! inner_setters {
@@ -96,7 +101,7 @@ macro_rules! inner_setters {
                 &mut Arc::make_mut(&mut self.inner).definition
             }
 
-            /// Changes the metadata with the function `change`.
+            /// Changes the metadata with `change`.
             ///
             /// ```
             /// use toolkit_ai::{ClosureTool, Tool};
@@ -114,8 +119,8 @@ macro_rules! inner_setters {
                 self
             }
 
-            /// Sets the [output schema](ToolDefinition::output_schema). Neither the schema nor the tool's
-            /// output is checked.
+            /// Sets the [output schema](ToolDefinition::output_schema). Neither it nor the output is
+            /// checked.
             #[must_use]
             pub fn with_output_schema(mut self, schema: Value) -> Self {
                 self.definition_mut().output = super::made_once::OutputSchema::known(schema);

@@ -1,4 +1,4 @@
-//! Batches of calls: calls are pushed one after another, and results are taken as they arrive.
+//! Batches: calls are pushed one after another, and results are taken as they arrive.
 
 use super::preparation::{Numbering, Preparation};
 use super::prepared_call::{Ended, PreparedCall};
@@ -25,13 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 /// A batch of running calls, started by [`Dispatcher::batch`](crate::Dispatcher::batch).
 ///
-/// A call starts as soon as it is pushed, so a batch can run the calls of a response that is still streaming.
-/// All calls use the same snapshot of the tools, and calls in the same lane run in the order in which they
-/// were pushed. Every pushed call has exactly one result. Without a tokio runtime, the result is an error.
+/// A call starts as soon as it is pushed, so a batch can run the calls of a response that is still
+/// streaming. All calls use the same snapshot of the tools, and calls in one lane run in the order of
+/// their pushes. Every call has exactly one result, which is an error without a tokio runtime.
 ///
-/// Dropping the batch stops the running calls. Session changes made by the calls are applied when the batch
-/// ends: by [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped
-/// before that, the changes of a call are applied only if the result of the call was taken.
+/// Dropping the batch stops the running calls. Session changes of the calls are applied by
+/// [`finish`](Self::finish), or when [`next`](Self::next) returns `None`. If the batch is dropped before
+/// that, only the changes of calls whose result was taken are applied.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -51,17 +51,15 @@ pub struct Batch {
     shared: Arc<BatchShared>,
     numbering: Numbering,
     turns: Turns,
-    /// The tokens for cancelling the batch and its calls, created on first use.
+    /// Created on first use.
     cancellation: Option<Cancellation>,
     tasks: Vec<JoinHandle<()>>,
     pushed: usize,
     taken: usize,
-    /// The session changes in the results taken so far. For each key, only the change of the latest call is
-    /// kept, with the position of this call in the batch.
+    /// The latest session change of each key, with the position of its call.
     changes: BTreeMap<String, (usize, Option<Value>)>,
 }
 
-/// The data shared by the calls of a batch.
 struct BatchShared {
     settings: Arc<Settings>,
     registry: Arc<ToolRegistry>,
@@ -88,7 +86,7 @@ impl Batch {
         }
     }
 
-    /// Adds a call to the batch and starts the call.
+    /// Adds a call and starts it.
     pub fn push(&mut self, call: ToolCall) {
         let call = self.prepare(call);
         self.spawn(call, Handle::try_current().ok().as_ref());
@@ -105,17 +103,17 @@ impl Batch {
 
     fn spawn(&mut self, call: PreparedCall, runtime: Option<&Handle>) {
         self.pushed += 1;
-        // Forget finished tasks from time to time, so that a batch kept open for long does not grow.
+        // Finished tasks are forgotten, so that a batch kept open for long does not grow.
         if self.tasks.len() > 2 * self.len() + 64 {
             self.tasks.retain(|task| !task.is_finished());
         }
         let mut slot = Slot { call: Some(call), shared: self.shared.clone() };
         match runtime {
             Some(runtime) => {
-                // The future is boxed, because the runtime moves the future of a task six times.
+                // Boxed, because the runtime moves the future of a task six times.
                 self.tasks.push(runtime.spawn(Box::pin(async move {
-                    // The slot is not moved into a variable, because the future of the task would then reserve space
-                    // for two slots.
+                    // A variable for the slot would take its space in the future of the task a second
+                    // time.
                     let BatchShared { settings, registry, run, .. } = &*slot.shared;
                     let Some(call) = &mut slot.call else { return };
                     let ended = call.run(settings, registry, run.as_ref()).await;
@@ -128,7 +126,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of results not yet taken, including the results of running calls.
+    /// Returns the number of results not yet taken, also of running calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.taken
@@ -142,13 +140,12 @@ impl Batch {
 
     /// Returns the next result in the order of completion, or `None` if all results were taken.
     ///
-    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result. After `None`, more
-    /// calls may be pushed.
+    /// [`ToolResult::position`] identifies the call. Dropping the future loses no result.
     pub async fn next(&mut self) -> Option<ToolResult> {
         poll_fn(|cx| self.poll_result(cx)).await
     }
 
-    /// Waits for all calls and returns the results not yet taken, in the order of the calls.
+    /// Waits for all calls and returns the remaining results in the order of the calls.
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.shared.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
@@ -156,25 +153,24 @@ impl Batch {
         rest
     }
 
-    /// Cancels all calls, including calls pushed later. The result of a cancelled call is an error of the
-    /// kind [`Cancelled`](crate::ErrorKind::Cancelled).
+    /// Cancels all calls, including calls pushed later, with an error of the kind
+    /// [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn cancel(&mut self) {
         self.cancellation_token().cancel();
     }
 
-    /// Cancels the calls with this id, including calls pushed later. The result of a cancelled call is an
-    /// error of the kind [`Cancelled`](crate::ErrorKind::Cancelled).
+    /// Cancels the calls with this id like [`cancel`](Self::cancel).
     pub fn cancel_call(&mut self, id: impl Into<CallId>) {
         self.call_token(id).cancel();
     }
 
-    /// Returns a token to cancel all calls, for use in other tasks.
+    /// Returns a token for other tasks to cancel all calls.
     #[must_use]
     pub fn cancellation_token(&mut self) -> CancellationToken {
         self.cancellation.get_or_insert_default().all.get_or_insert_default().clone()
     }
 
-    /// Returns a token to cancel the calls with this id, for use in other tasks.
+    /// Returns a token for other tasks to cancel the calls with this id.
     #[must_use]
     pub fn call_token(&mut self, id: impl Into<CallId>) -> CancellationToken {
         self.cancellation.get_or_insert_default().of_call(id.into())
@@ -220,19 +216,21 @@ impl Batch {
 }
 
 impl Extend<ToolCall> for Batch {
-    /// Starts the calls. If there are event listeners, all calls are announced before the first call starts.
+    /// Starts the calls. With event listeners, all are announced before the first one starts.
     fn extend<T: IntoIterator<Item = ToolCall>>(&mut self, calls: T) {
         let calls = calls.into_iter();
         self.tasks.reserve(calls.size_hint().0);
         let runtime = Handle::try_current().ok();
         if self.shared.settings.bus.has_listeners() {
             let prepared: Vec<PreparedCall> = calls.map(|call| self.prepare(call)).collect();
-            prepared.into_iter().for_each(|call| self.spawn(call, runtime.as_ref()));
-        } else {
-            calls.for_each(|call| {
-                let call = self.prepare(call);
+            for call in prepared {
                 self.spawn(call, runtime.as_ref());
-            });
+            }
+        } else {
+            for call in calls {
+                let prepared = self.prepare(call);
+                self.spawn(prepared, runtime.as_ref());
+            }
         }
     }
 }
@@ -266,15 +264,14 @@ impl_debug!(Batch, |this|
     turns: this.turns.len(),
 );
 
-/// The tokens for cancelling a batch: one for all its calls, and one for each call id.
 #[derive(Default)]
 pub(super) struct Cancellation {
-    /// Created with the first token of a call, because a batch may have no calls.
+    /// Created on first use, because a batch may have no calls.
     all: Option<CancellationToken>,
     calls: HashMap<CallId, CallTokens, RandomState>,
 }
 
-/// The cancellation token for all calls with the same id, and the number of users of the token.
+/// The token of all calls with the same id, and the number of its users.
 struct CallTokens {
     token: CancellationToken,
     uses: usize,
@@ -287,8 +284,7 @@ impl From<CancellationToken> for Cancellation {
 }
 
 impl Cancellation {
-    /// Returns the token for the calls with this id, and counts one more use of the token. [`release`](Self::release)
-    /// ends the use.
+    /// Returns the token of an id for one more use, until [`release`](Self::release).
     fn of_call(&mut self, id: CallId) -> CancellationToken {
         let all = self.all.get_or_insert_default();
         let tokens = self.calls.entry(id).or_insert_with(|| CallTokens { token: all.child_token(), uses: 0 });
@@ -296,10 +292,9 @@ impl Cancellation {
         tokens.token.clone()
     }
 
-    /// Ends one use of the token with this `id`, after [`of_call`](Self::of_call). After the last use, the token is
-    /// removed.
+    /// Ends one use of the token, and removes it after the last one.
     ///
-    /// Tokens given to the program are never removed, because the program does not call `release`.
+    /// Tokens given to the program stay, because the program does not call `release`.
     fn release(&mut self, id: &CallId) {
         if let Some(tokens) = self.calls.get_mut(id) {
             tokens.uses -= 1;
@@ -310,7 +305,7 @@ impl Cancellation {
     }
 }
 
-/// The slot for the result of one call. The slot is filled even if the task of the call never finishes.
+/// The slot for the result of one call, filled even if the task of the call never finishes.
 struct Slot {
     call: Option<PreparedCall>,
     shared: Arc<BatchShared>,
@@ -345,7 +340,7 @@ mod tests {
     use crate::dispatch::Dispatcher;
     use tokio::runtime::Builder;
 
-    /// Pushes many calls and takes some of the results. Returns the number of tasks looked at by all pushes.
+    /// Returns the number of tasks looked at by many pushes with some results taken.
     fn steps(pushes: usize, take_every: usize) -> usize {
         let dispatcher = Dispatcher::new(ToolRegistry::new()).unwrap();
         let runtime = Builder::new_current_thread().build().unwrap();

@@ -1,4 +1,4 @@
-//! What the rules, limits and caches of a dispatcher name, compared with its tools.
+//! The names in a dispatcher's rules, limits and caches, compared with its tools.
 
 use super::Dispatcher;
 use crate::error::{BuildError, BuildProblem};
@@ -10,9 +10,11 @@ use crate::registry::ToolRegistry;
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// Checks that each rule to deny calls or to ask selects a tool, see
-    /// [`Permissions`](crate::middleware::Permissions#rules-without-tools). Call it after all middleware is added: while a
-    /// rule selects no tool of a fixed registry, all calls are refused.
+    /// Checks that each [rule to deny or to ask](crate::middleware::Permissions#rules-without-tools)
+    /// selects a tool.
+    ///
+    /// Call it after all middleware is added. A rule that selects no tool of a fixed registry refuses all
+    /// calls.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher};
@@ -28,8 +30,8 @@ impl Dispatcher {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with every pattern and every custom tag that selects no tool. Never for a
-    /// [live registry](crate::LiveRegistry), whose tools come and go.
+    /// [`BuildError`] with every pattern and every custom tag that selects no tool. Never for a [live
+    /// registry](crate::LiveRegistry), whose tools come and go.
     pub fn check(&self) -> Result<(), BuildError> {
         let problems =
             if self.settings.is_live { Vec::new() } else { self.rules_without_tools(&self.registry()) };
@@ -41,13 +43,12 @@ impl Dispatcher {
         middleware.flat_map(|middleware| middleware.rules_without_tools(registry)).collect()
     }
 
-    /// Returns a problem for each tool that a limit, a cache or a rule to allow calls names, but that does not exist, and for
-    /// each rule to deny calls or to ask that selects no tool.
+    /// Returns a problem for each missing tool that a limit, a cache or a rule names.
     ///
-    /// They are likely mistakes; a test can check that there are none. The rules refuse all calls of a fixed registry, see
-    /// [`check`](Self::check). With the feature `tracing`, the first call of the
-    /// dispatcher or a clone logs the problems as warnings, and so does the first call after a change of a
-    /// [live registry](crate::LiveRegistry).
+    /// The problems are likely mistakes; a test can check that there are none. A rule to deny or to ask
+    /// without tools makes a fixed registry refuse all calls, see [`check`](Self::check). With the feature
+    /// `tracing`, the first call of the dispatcher or a clone logs them as warnings, and so does the first
+    /// after a change of a [live registry](crate::LiveRegistry).
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, ToolName, ToolRegistry};
@@ -66,19 +67,23 @@ impl Dispatcher {
     pub fn warnings(&self) -> Vec<BuildProblem> {
         let registry = self.registry();
         let names: Vec<&ToolName> = registry.all_definitions().map(|definition| &definition.name).collect();
-        let patterns = self.settings.middleware.iter().flat_map(Middleware::tool_patterns);
-        let patterns = patterns.filter(|pattern| !registry.search_names().contains(pattern));
-        let patterns = patterns.filter_map(|pattern| NamePattern::new(pattern).ok());
-        let named = patterns.filter_map(|pattern| pattern.unknown_name("tool named by middleware", &names));
-        named.chain(self.rules_without_tools(&registry)).collect()
+        let mut warnings = Vec::new();
+        for pattern in self.settings.middleware.iter().flat_map(Middleware::tool_patterns) {
+            if registry.search_names().contains(&pattern) {
+                continue;
+            }
+            let Ok(pattern) = NamePattern::new(pattern) else { continue };
+            warnings.extend(pattern.unknown_name("tool named by middleware", &names));
+        }
+        warnings.extend(self.rules_without_tools(&registry));
+        warnings
     }
 
-    /// Returns the tools for calls that start now. The first time and after each change, logs the
-    /// [warnings](Self::warnings).
+    /// Returns the tools for calls that start now, and logs new [warnings](Self::warnings).
     #[doc(hidden)]
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        // The definition of a tool is code of the program and may panic.
+        // The program's definition of a tool may panic.
         self.settings.warned.log(&self.registry, || guarded(|| self.warnings()).unwrap_or_default());
         self.registry()
     }

@@ -16,13 +16,12 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The execution of one call, shared by its attempts.
 pub(super) struct Execution {
     pub(super) tool: Arc<dyn Tool>,
     timeout: Option<Duration>,
     pub(super) settings: Arc<Settings>,
     batch: u64,
-    /// The running time of the tool over all attempts, in nanoseconds.
+    /// In nanoseconds, over all attempts.
     ran: AtomicU64,
 }
 
@@ -36,12 +35,11 @@ impl Execution {
         Self { tool, timeout, settings, batch, ran: AtomicU64::new(0) }
     }
 
-    /// Waits for the permits and runs the tool. The time limit counts from the start of the tool.
+    /// Waits for the permits and runs the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
         let mut permits = Vec::new();
         let text = arguments.for_tool()?;
-        // The permit of the dispatcher is acquired last, so no call holds it while waiting for another
-        // resource.
+        // The dispatcher's comes last, so no call holds it while waiting for another resource.
         for (resource, limit) in self.shared(arguments) {
             permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
         }
@@ -56,7 +54,7 @@ impl Execution {
         outcome
     }
 
-    /// Returns the limited resources used by the call, each with the maximum number of concurrent calls.
+    /// Returns the limited resources of the call, each with its maximum of concurrent calls.
     fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (LimitedResource, usize)> {
         let ToolDefinition { name, metadata, .. } = self.tool.definition();
         let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
@@ -66,14 +64,13 @@ impl Execution {
         };
         let tool = of_tool.map(|limit| (LimitedResource::Tool(name.as_str().into()), limit));
         let all = self.settings.max_concurrency.map(|limit| (LimitedResource::Dispatcher, limit));
-        // A limit of zero would block all calls forever.
+        // Zero would block all calls forever.
         lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
     }
 
     /// Runs the tool on the blocking pool.
     ///
-    /// The thread cannot be stopped. If the call is abandoned, its context is cancelled, and it keeps its
-    /// permits until the thread ends.
+    /// If the call is abandoned, its context is cancelled, and it keeps its permits until the thread ends.
     async fn run_on_blocking_pool(
         &self,
         arguments: &str,
@@ -88,15 +85,15 @@ impl Execution {
         let timeout = self.timeout;
         let abandoned = context.cancellation_token().child_token();
         let inner = context.clone().with_cancellation(abandoned.clone());
-        // The attempt must not begin on the thread: when the thread starts, a later attempt may have begun.
+        // Begun here: when the thread starts, a later attempt may have begun.
         inner.begin();
         let (began, beginning) = oneshot::channel();
         let here = runtime.clone();
         let mut thread = Thread(runtime.spawn_blocking(in_current(move || {
             let permits = permits;
-            // Sending fails if the call was abandoned in the meantime.
+            // Fails if the call was abandoned.
             let _ = began.send(Instant::now());
-            // The limit is enforced by the caller of this function. The context only shows it to the tool.
+            // Enforced by the caller of this function, shown to the tool by the context.
             if let Some(limit) = timeout.and_then(Limit::from_now) {
                 inner.limit_to(limit);
             }
@@ -105,7 +102,7 @@ impl Execution {
             outcome
         })));
         let guard = abandoned.drop_guard();
-        // The wait for a free thread does not count as running time, but has a limit of the same length.
+        // The wait for a free thread is no running time, but has a limit of the same length.
         let beginning = async { Ok(beginning.await.unwrap_or_else(|_| Instant::now())) };
         let began = match self.timeout {
             Some(limit) => tokio::time::timeout(limit, beginning).await.unwrap_or(Err(limit)),
@@ -120,12 +117,14 @@ impl Execution {
             }
         };
         let finished = async {
-            (&mut thread.0).await.unwrap_or_else(|lost| {
-                Err(match lost.try_into_panic() {
-                    Ok(payload) => PanicText::new(payload).of_call(context),
-                    Err(_) => ToolError::cancelled(context.known_name()),
-                })
-            })
+            let lost = match (&mut thread.0).await {
+                Ok(outcome) => return outcome,
+                Err(lost) => lost,
+            };
+            match lost.try_into_panic() {
+                Ok(payload) => Err(PanicText::new(payload).of_call(context)),
+                Err(_) => Err(ToolError::cancelled(context.known_name())),
+            }
         };
         let outcome = GuardedFuture::new(Box::pin(finished), context, self.timeout).await;
         self.add(started.elapsed());
@@ -149,27 +148,24 @@ impl Execution {
         self.ran.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Returns the running time of the tool, summed over all attempts.
     pub(super) fn running_time(&self) -> Duration {
         Duration::from_nanos(self.ran.load(Ordering::Relaxed))
     }
 }
 
-/// Runs the tool, as the last step after all middleware.
 impl Middleware for Execution {
     async fn handle(&self, request: ToolRequest, _: Next) -> Outcome {
         let outcome = self.run(request.call_arguments(), request.context()).await;
         if outcome.is_err() {
-            // Changes of the session by a failed attempt are discarded, even if middleware returns another outcome
-            // afterwards.
+            // Session changes of a failed attempt are discarded, even if middleware returns another
+            // outcome afterwards.
             request.context().begin();
         }
         outcome
     }
 }
 
-/// A call on the blocking pool. If the call has not started, dropping this value removes it from the pool's
-/// queue.
+/// A call on the blocking pool. Dropping it before its start removes it from the pool's queue.
 struct Thread(JoinHandle<Outcome>);
 
 impl Drop for Thread {
@@ -178,8 +174,7 @@ impl Drop for Thread {
     }
 }
 
-/// Returns the resources for which the calls of a batch run one after another. These are the tool, if it is exclusive,
-/// and the lane of the call.
+/// Returns the resources whose calls in a batch run one after another: an exclusive tool, and the lane.
 pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,

@@ -2,6 +2,7 @@
 
 use super::sync::{Mutex, MutexGuard};
 use foldhash::fast::RandomState;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,29 +10,28 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
-/// A resource shared by several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum LimitedResource {
-    /// All calls of the dispatcher together.
+    /// All calls of the dispatcher.
     Dispatcher,
-    /// The calls of the tool with this name.
+    /// The calls of one tool.
     Tool(Box<str>),
-    /// The calls of one lane: all calls with this value of the lane parameter, even of different tools.
+    /// The calls with this value of the lane parameter, even of different tools.
     Lane { parameter: Box<str>, value: Box<str> },
 }
 
-/// The gates of a dispatcher, one per resource in use.
+/// One gate per resource in use.
 #[derive(Default)]
 pub(super) struct Gates {
     gates: Mutex<HashMap<LimitedResource, Gate, RandomState>>,
     batches: AtomicU64,
 }
 
-/// The permits held for one resource, and the queues of waiting calls, one per batch.
+/// The permits held for one resource, and the queues of waiting calls.
 #[derive(Default)]
 struct Gate {
     inside: usize,
-    /// The batches with waiting calls. The first batch is served next, and then moves to the end.
+    /// The batches with waiting calls. The first one is served next, and then moves to the end.
     order: VecDeque<u64>,
     queues: HashMap<u64, Queue, RandomState>,
 }
@@ -40,18 +40,16 @@ struct Gate {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// An upper bound for the number of abandoned calls in `waiting`. When there are many, they are removed.
+    /// An upper bound for the number of abandoned calls in `waiting`.
     abandoned: usize,
 }
 
 struct Waiting {
-    /// The maximum number of calls holding the resource at once, including this call.
     limit: usize,
     admitted: oneshot::Sender<Permit>,
 }
 
 impl Gates {
-    /// Returns a new id for a batch.
     pub(super) fn next_batch(&self) -> u64 {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
@@ -81,10 +79,13 @@ impl Gates {
         }
         let (admitted, permit) = oneshot::channel();
         let Gate { order, queues, .. } = gate;
-        let queue = queues.entry(batch).or_insert_with(|| {
-            order.push_back(batch);
-            Queue::default()
-        });
+        let queue = match queues.entry(batch) {
+            Entry::Occupied(queue) => queue.into_mut(),
+            Entry::Vacant(vacant) => {
+                order.push_back(batch);
+                vacant.insert(Queue::default())
+            }
+        };
         queue.waiting.push_back(Waiting { limit, admitted });
         drop(gates);
         Err(Place { gates: self.clone(), resource, batch, is_admitted: false, permit })
@@ -94,7 +95,7 @@ impl Gates {
         Permit(Some((self.clone(), resource)))
     }
 
-    /// Applies `change` to the gate of `resource`, then admits waiting calls while permits are free.
+    /// Applies `change` to a gate, then admits waiting calls while permits are free.
     fn change(self: &Arc<Self>, resource: &LimitedResource, change: impl FnOnce(&mut Gate)) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(resource) else { return };
@@ -107,8 +108,7 @@ impl Gates {
                 }
                 return;
             };
-            // The lock is released first, because a waker runs foreign code and dropping an unwanted permit
-            // takes the lock.
+            // Released first: a waker runs foreign code, and dropping an unwanted permit takes the lock.
             drop(gates);
             let unwanted = next.admitted.send(self.permit(resource.clone())).err();
             gates = self.lock();
@@ -125,17 +125,21 @@ impl Gates {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of permits held or waited for.
     #[cfg(test)]
     fn in_use(&self) -> usize {
-        let waiting = |gate: &Gate| gate.queues.values().map(|queue| queue.waiting.len()).sum::<usize>();
-        self.lock().values().map(|gate| gate.inside + waiting(gate)).sum()
+        let mut count = 0;
+        for gate in self.lock().values() {
+            count += gate.inside;
+            for queue in gate.queues.values() {
+                count += queue.waiting.len();
+            }
+        }
+        count
     }
 }
 
 impl Gate {
-    /// Removes the next waiting call from the queues and returns the call. Returns `None` if no call waits or
-    /// no permit is free.
+    /// Removes the next waiting call from the queues, if a permit is free.
     fn admit(&mut self) -> Option<Waiting> {
         loop {
             let batch = *self.order.front()?;
@@ -160,8 +164,10 @@ impl Gate {
         }
     }
 
-    /// Counts one more abandoned call of `batch`. When half of the queue is abandoned, these calls are
-    /// removed together: removing each call separately would take quadratic time.
+    /// Counts one more abandoned call of `batch`.
+    ///
+    /// When half of the queue is abandoned, these calls are removed together, because one by one takes
+    /// quadratic time.
     fn abandon(&mut self, batch: u64) {
         let Some(queue) = self.queues.get_mut(&batch) else { return };
         queue.abandoned += 1;
@@ -172,7 +178,7 @@ impl Gate {
     }
 }
 
-/// A place in a gate's queue. Dropping it leaves the queue.
+/// A place in a queue. Dropping it leaves the queue.
 struct Place {
     gates: Arc<Gates>,
     resource: LimitedResource,
@@ -190,7 +196,7 @@ impl Future for Place {
                 self.is_admitted = true;
                 Poll::Ready(permit)
             }
-            // The sender of the permit stays in the queue until it sends, so receiving cannot fail.
+            // The sender stays in the queue until it sends.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
@@ -263,7 +269,7 @@ mod tests {
         let abandoned = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
         let mut last = pin!(gates.acquire(LimitedResource::Dispatcher, 1, 0));
         assert!(ready(last.as_mut()).is_none());
-        // The permit is in the channel when the place is abandoned.
+        // The permit is in the channel.
         drop(first);
         assert!(ready(last.as_mut()).is_none());
         drop(abandoned);
@@ -277,7 +283,7 @@ mod tests {
     fn an_abandoned_place_does_not_block_the_queue() {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(LimitedResource::Dispatcher, 2, 0).ok();
-        // The call at the front of the queue waits until no call holds the resource.
+        // The first call waits until no call holds the resource.
         let narrow = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
         let mut wide = pin!(gates.acquire(LimitedResource::Dispatcher, 2, 0));
         assert!(ready(wide.as_mut()).is_none());

@@ -7,9 +7,9 @@ use std::sync::Arc;
 impl Dispatcher {
     /// Subscribes to the events of this dispatcher and its clones, for batches started later.
     ///
-    /// A stream keeps the latest 4,096 events. A stream that is read too slowly misses events and
-    /// [reports](crate::events::Lagged) their number. A [listener](Self::with_listener) misses no events.
-    /// Events cost nothing while there are no streams and listeners.
+    /// A stream keeps the latest 4,096 events. A slow reader misses events, which the stream
+    /// [reports](crate::events::Lagged), while a [listener](Self::with_listener) misses none. Without
+    /// streams and listeners, events cost nothing.
     #[must_use]
     pub fn events(&self) -> ToolEvents {
         self.settings.bus.subscribe()
@@ -17,8 +17,7 @@ impl Dispatcher {
 
     /// Adds a listener for the events of this dispatcher and of clones made later.
     ///
-    /// The dispatcher calls the listener synchronously when an event occurs, so the listener should return
-    /// quickly. A panic in the listener is ignored.
+    /// The dispatcher calls it synchronously, so it should return quickly. Its panics are ignored.
     ///
     /// ```
     /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -42,9 +41,10 @@ impl Dispatcher {
         self.with_listener(move |event| log.record(event))
     }
 
-    /// Sets whether events, logs and spans include arguments and outputs. The default is `false`, because
-    /// arguments and outputs may be private or large. Errors then have their kind and a text for it, because messages and
-    /// violations repeat arguments and the words of tools.
+    /// Sets whether events, logs and spans include arguments, outputs and the texts of errors.
+    ///
+    /// The default is `false`, because these may be private or large. Errors then have their kind and a
+    /// text for it.
     pub fn with_event_contents(self, contents: bool) -> Self {
         self.with(|settings| Arc::make_mut(&mut settings.bus).include_contents(contents))
     }

@@ -8,26 +8,25 @@ use crate::error::ToolError;
 use crate::middleware::DecidedApproval;
 use std::time::Duration;
 
-/// Provides the tools of this dispatcher to another dispatcher. Calls of these tools keep the limits,
-/// middleware, retries and state of this dispatcher. The hard limit of the other dispatcher applies to all attempts
-/// together, and so does its default limit, to tools without a limit of their own.
+/// Provides the tools of this dispatcher to another dispatcher.
 ///
-/// If this dispatcher has a [run](Dispatcher::with_run), the calls belong to that run. Otherwise, the calls
-/// belong to the run of the outer call and use its session, agent name and progress listener. Session changes
-/// and actions then become part of the outer call.
+/// Calls of these tools keep the limits, middleware, retries and state of this dispatcher. The hard limit
+/// of the other dispatcher applies to all attempts together, and so does its default limit, to tools
+/// without a limit of their own.
+///
+/// The calls belong to this dispatcher's [run](Dispatcher::with_run). Without one, they belong to the run
+/// of the outer call, which gets their session changes and actions.
 impl ToolProvider for Dispatcher {
     fn tools(&self) -> Vec<ToolDefinition> {
-        self.registry()
-            .iter_definitions()
-            .map(|definition| {
-                let mut definition = definition.clone().without_state_needs();
-                // This dispatcher retries and limits each attempt itself. The outer dispatcher must not repeat the
-                // retries, and the limit of one attempt must not end the others.
-                definition.metadata.retries = 0;
-                definition.metadata.timeout = definition.metadata.timeout.map(|_| Duration::MAX);
-                definition
-            })
-            .collect()
+        let mut definitions = Vec::new();
+        for definition in self.registry().iter_definitions() {
+            let mut outer = definition.clone().without_state_needs();
+            // The outer dispatcher must not retry again, or end all attempts with the limit of one.
+            outer.metadata.retries = 0;
+            outer.metadata.timeout = outer.metadata.timeout.map(|_| Duration::MAX);
+            definitions.push(outer);
+        }
+        definitions
     }
 
     fn handle<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> ToolFuture<'a> {
@@ -35,10 +34,13 @@ impl ToolProvider for Dispatcher {
             let cancellation = Some(context.cancellation_token().child_token());
             let run = self.run.as_ref();
             let outer = if run.is_none() { context.nested_run() } else { None };
-            // The approval of a call does not hold for other calls that its tool makes.
-            let is_same = context.call_id() == Some(&call.id);
-            let decided = context.extension().filter(|_| is_same);
-            let decided = decided.map(|DecidedApproval(approval)| Box::new(approval.clone()));
+            // The approval does not hold for other calls that the tool makes.
+            let mut decided = None;
+            if context.call_id() == Some(&call.id)
+                && let Some(DecidedApproval(approval)) = context.extension()
+            {
+                decided = Some(Box::new(approval.clone()));
+            }
             let run_or_outer = run.or(outer.as_ref());
             let (result, ()) =
                 self.run_one(&self.snapshot(), call, cancellation, run_or_outer, decided, |_| ()).await;

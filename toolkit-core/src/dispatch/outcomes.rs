@@ -7,8 +7,9 @@ use crate::output::Truncation;
 use std::sync::Arc;
 
 impl Dispatcher {
-    /// Sets the agent run of the calls: session, agent name, id and progress listener. Cloning a dispatcher
-    /// is cheap, so each run can have its own dispatcher.
+    /// Sets the agent run of the calls: session, agent name, id and progress listener.
+    ///
+    /// A dispatcher is cheap to clone, so each run can have its own.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, Session, ToolCall, ToolContext, ToolRegistry};
@@ -39,10 +40,9 @@ impl Dispatcher {
         self.run.as_ref()
     }
 
-    /// Sets a function to write the error messages for the model. The function receives the name of the
-    /// called tool and the error.
+    /// Sets a function for the texts of errors for the model, from the name of the tool and the error.
     ///
-    /// The default is [`ToolError::message`], which includes the text of the error but not its causes.
+    /// The default is [`ToolError::message`], without causes.
     ///
     /// ```
     /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -65,8 +65,8 @@ impl Dispatcher {
         self.with(|settings| settings.failure_text = Some(Arc::new(text)))
     }
 
-    /// Sets whether serialized results include the [details](ToolError::details) of errors. The details are
-    /// the causes of an error or the message of a panic, and may contain secrets.
+    /// Sets whether serialized results include the [details](ToolError::details) of errors, which may
+    /// contain secrets.
     ///
     /// The default is `false`, because results are stored with conversations.
     pub fn with_stored_details(self, stored: bool) -> Self {
@@ -75,8 +75,8 @@ impl Dispatcher {
 
     /// Sets how results and error messages are truncated.
     ///
-    /// By default, only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size) are
-    /// truncated, and the cut part is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never
+    /// By default, only results of tools with a [`max_result_size`](crate::ToolMetadata::max_result_size)
+    /// are truncated, and the cut part is lost. [`ToolRegistry::call`](crate::ToolRegistry::call) never
     /// truncates.
     pub fn with_truncation(self, truncation: Truncation) -> Self {
         self.with(|settings| settings.truncation = truncation)

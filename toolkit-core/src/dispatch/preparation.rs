@@ -18,36 +18,32 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The data of a batch needed to prepare its next call.
 pub(super) struct Preparation<'a> {
     pub(super) settings: &'a Arc<Settings>,
-    /// The snapshot of the tools, taken at the start of the batch.
+    /// The tools at the start of the batch.
     pub(super) registry: &'a Arc<ToolRegistry>,
     pub(super) run: Option<&'a Arc<RunContext>>,
-    /// The approval of an outer dispatcher's call of this call's tool, if it was decided.
+    /// The decided approval of the outer dispatcher's call.
     pub(super) decided: Option<Box<Approval>>,
     pub(super) numbering: &'a mut Numbering,
-    /// The order of the calls in the batch. `None` for a single call.
+    /// `None` for a single call.
     pub(super) turns: Option<&'a mut Turns>,
 }
 
-/// Assigns an id to a batch, and positions to the calls of the batch.
+/// Assigns an id to a batch, and positions to its calls.
 #[derive(Default)]
 pub(super) struct Numbering {
-    /// The position of the next call.
     position: usize,
-    /// The id of the batch, assigned on first use.
+    /// Assigned on first use.
     batch: Option<Arc<u64>>,
 }
 
 impl Preparation<'_> {
     fn batch(&mut self) -> Arc<u64> {
-        let next = || Arc::new(self.settings.gates.next_batch());
-        self.numbering.batch.get_or_insert_with(next).clone()
+        self.numbering.batch.get_or_insert_with(|| Arc::new(self.settings.gates.next_batch())).clone()
     }
 
-    /// Prepares a call: looks up the tool, removes the model's reason from the arguments, queues the call
-    /// behind earlier calls for the same resource, and emits its first event.
+    /// Prepares a call, and queues it behind earlier calls for the same resource.
     pub(super) fn prepare(mut self, call: ToolCall, cancellation: Option<CancellationToken>) -> PreparedCall {
         let position = self.numbering.position;
         self.numbering.position += 1;
@@ -57,36 +53,43 @@ impl Preparation<'_> {
             Some(run) if self.decided.is_none() => decided(run, &id, &name, arguments.as_str()),
             _ => self.decided.take(),
         };
-        let target = guarded(|| registry.target(&name, arguments.as_str()));
-        let mut target = target.unwrap_or_else(|PanicText(text)| Err(ToolError::panicked(&name, &text)));
-        let mut rewritten = target.as_mut().ok().and_then(|target| target.rewritten.take());
+        let mut target = match guarded(|| registry.target(&name, arguments.as_str())) {
+            Ok(target) => target,
+            Err(PanicText(text)) => Err(ToolError::panicked(&name, &text)),
+        };
+        let mut rewritten = match &mut target {
+            Ok(target) => target.rewritten.take(),
+            Err(_) => None,
+        };
         if let Some(own) = rewritten.as_mut().and_then(|rewritten| rewritten.arguments.take()) {
             arguments = own.into();
         }
         let definition = target.as_ref().ok().map(|target| target.definition);
         let contents = self.settings.bus.includes_contents();
         let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
-        let guard = self.settings.bus.has_listeners().then(|| {
+        let mut guard = None;
+        if self.settings.bus.has_listeners() {
             let tool = definition.map_or(&*name, |definition| definition.name.as_str());
             let call_reason = rewritten.as_ref().and_then(|rewritten| rewritten.call_reason.as_deref());
-            self.queued(position, tool, &id, &arguments, call_reason)
-        });
-        let work = target.and_then(|target| self.work(&target, arguments));
-        let work = work.map_err(|error| self.settings.failure(&name, error));
+            guard = Some(self.queued(position, tool, &id, &arguments, call_reason));
+        }
+        let work = target
+            .and_then(|target| self.work(&target, arguments))
+            .map_err(|error| self.settings.failure(&name, error));
         PreparedCall { position, id, name, extras, rewritten, decided, work, cancellation, guard, span }
     }
 
-    /// Decides how the call runs.
     #[inline]
     fn work(&mut self, target: &Target<'_>, arguments: RawArguments) -> Result<Work, ToolError> {
         let Target { tool, definition, .. } = *target;
         let metadata = &definition.metadata;
         let limit = self.settings.limit(metadata, self.registry.timeout());
         let path = if self.settings.needs_schedule(metadata) {
-            // Reading the lane from the arguments runs code of the tool, which may panic.
-            let scheduled = guarded(|| self.schedule(tool, definition, limit, arguments));
-            let panicked = |PanicText(text)| ToolError::panicked(definition.name.as_str(), &text);
-            CallPath::Scheduled(scheduled.map_err(panicked)?)
+            // Reading the lane runs code of the tool, which may panic.
+            match guarded(|| self.schedule(tool, definition, limit, arguments)) {
+                Ok(scheduled) => CallPath::Scheduled(scheduled),
+                Err(PanicText(text)) => return Err(ToolError::panicked(definition.name.as_str(), &text)),
+            }
         } else {
             CallPath::Inline { tool: tool.clone(), limit, arguments }
         };
@@ -94,7 +97,6 @@ impl Preparation<'_> {
         Ok(Work { tool_name: definition.name.clone(), max_result_size, path })
     }
 
-    /// Emits that the call is queued.
     #[cold]
     fn queued(
         &mut self,
@@ -121,7 +123,6 @@ impl Preparation<'_> {
         CallGuard::new(bus.clone(), call)
     }
 
-    /// Queues the call behind earlier calls for the same resource.
     #[cold]
     fn schedule(
         &mut self,
@@ -142,7 +143,6 @@ impl Preparation<'_> {
     }
 }
 
-/// Returns the approval in the run for a call, if it was decided.
 #[inline(never)]
 fn decided(run: &RunContext, id: &CallId, name: &str, arguments: &str) -> Option<Box<Approval>> {
     run.extension::<DecidedApprovals>()?.of(id, name, arguments).cloned().map(Box::new)

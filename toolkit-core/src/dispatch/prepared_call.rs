@@ -1,5 +1,4 @@
-//! Prepared calls: the tool is known and the model's reason is removed from the arguments, so the call can
-//! run.
+//! Prepared calls: the tool is known, and the arguments are without the model's reason.
 
 use super::scheduled_call::ScheduledCall;
 use super::settings::Settings;
@@ -19,25 +18,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// A prepared call, ready to run.
 pub(super) struct PreparedCall {
     pub(super) position: usize,
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) extras: ProviderExtras,
-    /// What the registry has rewritten for the tool. The arguments are moved into the work.
+    /// What the registry has rewritten, except the arguments.
     pub(super) rewritten: Option<Box<Rewritten>>,
-    /// The approval decided before the call. Boxed, because it is rare.
+    /// Boxed, because it is rare.
     pub(super) decided: Option<Box<Approval>>,
-    /// The remaining work, or the error if the call cannot run.
+    /// The remaining work, or why the call cannot run.
     pub(super) work: Result<Work, ToolError>,
     pub(super) cancellation: Option<CancellationToken>,
-    /// The guard that emits the end of the call. `None` if there are no listeners.
+    /// Emits the end of the call. `None` if there are no listeners.
     pub(super) guard: Option<CallGuard>,
     pub(super) span: CallSpan,
 }
 
-/// The remaining work of a call.
 pub(super) struct Work {
     pub(super) tool_name: ToolName,
     pub(super) max_result_size: Option<usize>,
@@ -45,27 +42,25 @@ pub(super) struct Work {
 }
 
 pub(super) enum CallPath {
-    /// The call runs its tool at once, without waiting and without middleware.
+    /// Runs the tool at once, without middleware.
     Inline { tool: Arc<dyn Tool>, limit: Option<Duration>, arguments: RawArguments },
-    /// The call needs a turn, a permit, a thread, middleware or retries.
+    /// Needs a turn, a permit, a thread, middleware or retries.
     Scheduled(ScheduledCall),
 }
 
-/// The outcome, the actions and the running time of an ended call.
 pub(super) struct Ended {
     outcome: Outcome,
     actions: ToolActions,
-    /// The running time of the tool.
     duration: Duration,
 }
 
 impl PreparedCall {
-    /// Returns the tool of the call. Returns `None` if the call cannot run.
     pub(super) fn tool(&self) -> Option<&Arc<dyn Tool>> {
-        self.work.as_ref().ok().map(|work| match &work.path {
-            CallPath::Inline { tool, .. } => tool,
-            CallPath::Scheduled(call) => &call.execution.tool,
-        })
+        let Ok(work) = &self.work else { return None };
+        match &work.path {
+            CallPath::Inline { tool, .. } => Some(tool),
+            CallPath::Scheduled(call) => Some(&call.execution.tool),
+        }
     }
 
     /// Runs the call. The future can be dropped at any time and does not panic.
@@ -89,7 +84,7 @@ impl PreparedCall {
                     let id = Some(self.id.clone());
                     let token = self.cancellation.clone();
                     let context = ToolContext::of_call(tool_name.clone(), id, token, state, extras);
-                    let (outcome, duration) = match path {
+                    let (returned, duration) = match path {
                         CallPath::Inline { tool, limit, arguments } => {
                             let started = Instant::now();
                             let outcome =
@@ -103,11 +98,11 @@ impl PreparedCall {
                             (call.run(&context, self.position).await, call.execution.running_time())
                         }
                     };
-                    let actions = context.end(outcome.is_ok());
-                    let outcome = outcome.map_err(|error| settings.failure(context.known_name(), error));
+                    let actions = context.end(returned.is_ok());
+                    let complete = returned.map_err(|error| settings.failure(context.known_name(), error));
                     let outcome = match *max_result_size {
-                        Some(limit) => settings.truncated(limit, &context, outcome).await,
-                        None => outcome,
+                        Some(limit) => settings.truncated(limit, &context, complete).await,
+                        None => complete,
                     };
                     Ended { outcome, actions, duration }
                 }
@@ -117,7 +112,6 @@ impl PreparedCall {
         })
     }
 
-    /// Ends the span, and emits the last event.
     #[inline]
     fn finish(&mut self, ended: &Ended, settings: &Settings) {
         let tool = self.work.as_ref().ok().map(|work| work.tool_name.as_str());
@@ -152,8 +146,8 @@ impl PreparedCall {
         ToolResult { call_id: id, name, position, outcome, duration, call_reason, actions, extras }
     }
 
-    /// Returns the error result of a call with a lost task. A task is lost if the runtime shuts down, or if
-    /// code outside of the panic guards panics.
+    /// Returns the error of a call whose task is lost: the runtime shuts down, or code outside of the
+    /// guards panics.
     #[cold]
     pub(super) fn into_lost(self, settings: &Settings) -> ToolResult {
         let error = if std::thread::panicking() {
@@ -164,7 +158,7 @@ impl PreparedCall {
         self.into_error(error, settings)
     }
 
-    /// Ends a call that has not run, and returns its error result.
+    /// Ends a call that has not run.
     #[cold]
     pub(super) fn into_error(mut self, error: ToolError, settings: &Settings) -> ToolResult {
         let ended = Ended::without_run(settings.failure(&self.name, error));
@@ -180,7 +174,6 @@ impl Ended {
     }
 }
 
-/// Returns the extensions of a call with its approval.
 #[cold]
 fn extensions(decided: Approval) -> Arc<State> {
     Arc::new(State::default().with(DecidedApproval(decided)))

@@ -6,16 +6,14 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-/// The results of a batch. Its calls run on separate tasks.
 #[derive(Default)]
 pub(super) struct Results(Mutex<FinishedResults>);
 
 #[derive(Default)]
 struct FinishedResults {
-    /// The results not yet taken, in the order of completion.
     ready: VecDeque<ToolResult>,
     ended: usize,
-    /// The number of ended calls at which the batch is woken, and the waker of the batch.
+    /// The number of ended calls at which the batch is woken, and its waker.
     waiting: Option<(usize, Waker)>,
 }
 
@@ -32,8 +30,7 @@ impl Results {
         }
     }
 
-    /// Takes the next result in the order of completion. Returns `None` if all `pushed` calls have ended and
-    /// their results were taken.
+    /// Takes the next result in the order of completion, or `None` after the last of `pushed` calls.
     pub(super) fn poll_next(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Option<ToolResult>> {
         let mut inner = self.lock();
         if let Some(result) = inner.ready.pop_front() {
@@ -43,8 +40,9 @@ impl Results {
         if wanted > pushed { Poll::Ready(None) } else { inner.wait(wanted, cx) }
     }
 
-    /// Takes all remaining results in the order of the calls, once all `pushed` calls have ended. The batch
-    /// is woken once, not by each call.
+    /// Takes all remaining results in the order of the calls, once all `pushed` calls have ended.
+    ///
+    /// The batch is woken only once.
     pub(super) fn poll_rest(&self, pushed: usize, cx: &mut Context<'_>) -> Poll<Vec<ToolResult>> {
         let mut inner = self.lock();
         if inner.ended < pushed {

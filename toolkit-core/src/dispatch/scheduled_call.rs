@@ -15,13 +15,12 @@ pub(super) struct ScheduledCall {
     pub(super) arguments: Arc<CallArguments>,
     pub(super) turns: Vec<Turn>,
     pub(super) batch: Arc<u64>,
-    /// The registry of the dispatcher, for its middleware. `None` if it is live.
+    /// The registry of the dispatcher. `None` if it is live.
     pub(super) fixed_registry: Option<Arc<ToolRegistry>>,
 }
 
 impl ScheduledCall {
-    /// Waits for the `turns` of the call, then runs the middleware and the tool. A turn begins when the
-    /// earlier call of the batch with the same resource has ended.
+    /// Waits for the `turns` of the call, then runs the middleware and the tool.
     pub(super) fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {
         let Self { execution, arguments, turns, batch, fixed_registry } = self;
         let steps = async move {

@@ -8,12 +8,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// A [`Dispatcher`] as a `tower` service, with a [`ToolCall`] as the request and a [`ToolResult`] as the
-/// response.
+/// A [`Dispatcher`] as a `tower` service from [`ToolCall`] to [`ToolResult`].
 ///
-/// The service is always ready, because each call waits for its own permits. The service never fails, because
-/// a failed call has a result too. Each call is a separate batch, so the order of calls is not kept. Dropping
-/// the future stops the call.
+/// The service is always ready, because each call waits for its own permits. It never fails, because a
+/// failed call has a result too. Each call is a separate batch, so calls have no order. Dropping the
+/// future stops the call.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -50,7 +49,7 @@ impl Service<ToolCall> for DispatchService {
     }
 }
 
-/// The future returned by a [`DispatchService`]. Resolves to the result of one call.
+/// The future of a [`DispatchService`].
 pub struct DispatchFuture(Pin<Box<dyn Future<Output = ToolResult> + Send>>);
 
 impl Future for DispatchFuture {

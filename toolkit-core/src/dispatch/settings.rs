@@ -12,10 +12,9 @@ use crate::output::{Outcome, Truncation};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A function to write the error message for the model, from the name of the called tool and the error.
+/// Writes the error message for the model, from the name of the called tool and the error.
 pub(super) type FailureText = dyn Fn(&str, &ToolError) -> String + Send + Sync;
 
-/// The settings of a dispatcher, shared by its calls.
 #[derive(Clone, Default)]
 pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
@@ -26,18 +25,17 @@ pub(super) struct Settings {
     pub(super) bus: Arc<EventBus>,
     pub(super) truncation: Truncation,
     pub(super) failure_text: Option<Arc<FailureText>>,
-    /// Whether errors are serialized with their details.
     pub(super) stored_details: bool,
-    /// The permits, shared by all clones of the dispatcher.
+    /// Shared by all clones of the dispatcher.
     pub(super) gates: Arc<Gates>,
     /// Whether the tools come and go, so that rules may select none for now.
     pub(super) is_live: bool,
-    /// The tools whose warnings have been logged, shared by all clones of the dispatcher.
+    /// The tools with logged warnings, shared by all clones.
     pub(super) warned: Warned,
 }
 
 impl Settings {
-    /// Returns whether a call of the tool needs a queue, a permit, a thread, middleware or retries.
+    /// Returns whether calls need a queue, a permit, a thread, middleware or retries.
     #[inline]
     pub(super) fn needs_schedule(&self, metadata: &ToolMetadata) -> bool {
         self.max_concurrency.is_some()
@@ -49,8 +47,7 @@ impl Settings {
             || metadata.retries > 0
     }
 
-    /// Returns the middleware for calls of a tool. If the tool has retries and no middleware retries, [`Retry`] is
-    /// added as the innermost.
+    /// Returns the middleware for a tool, with [`Retry`] as the innermost if needed.
     pub(super) fn middleware_for(&self, metadata: &ToolMetadata) -> Arc<Vec<BoxMiddleware>> {
         if metadata.retries == 0 || self.middleware.iter().any(Middleware::retries) {
             return self.middleware.clone();
@@ -59,8 +56,7 @@ impl Settings {
         Arc::new(self.middleware.iter().cloned().chain([retry]).collect())
     }
 
-    /// Returns the time limit of a call. The limit of the registry applies if neither the tool nor the
-    /// dispatcher has one.
+    /// Returns the time limit of a call, where `registry` is the registry's.
     #[inline]
     pub(super) fn limit(&self, metadata: &ToolMetadata, registry: Option<Duration>) -> Option<Duration> {
         let limit = metadata.timeout.or(self.timeout).or(registry);
@@ -70,8 +66,9 @@ impl Settings {
         }
     }
 
-    /// Replaces the message of `error` by the program's own text, if the program has set a function for error
-    /// messages. `called` is the tool name as the model spells it.
+    /// Replaces the message of `error` by the program's own text, if there is one.
+    ///
+    /// `called` is the tool name as the model spells it.
     pub(super) fn failure(&self, called: &str, error: ToolError) -> ToolError {
         let error = if self.stored_details { error.with_stored_details(true) } else { error };
         let Some(text) = &self.failure_text else { return error };
@@ -81,14 +78,14 @@ impl Settings {
         }
     }
 
-    /// Returns the maximum size of a result, if there is one.
     #[inline]
     pub(super) fn max_result_size(&self, metadata: &ToolMetadata) -> Option<usize> {
         self.truncation.limit_of(metadata.max_result_size)
     }
 
-    /// Truncates an outcome. Cancellation ends the wait for a slow sink, but does not change the outcome: its
-    /// actions are already decided.
+    /// Truncates an outcome.
+    ///
+    /// Cancellation ends the wait for a slow sink, but the outcome stays: its actions are already decided.
     pub(super) fn truncated<'a>(
         &'a self,
         limit: usize,

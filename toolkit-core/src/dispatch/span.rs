@@ -13,12 +13,12 @@ use std::sync::{
 };
 use std::time::Duration;
 
-/// The span of a call. Its parent is the span that is current when the call is prepared.
+/// The span of a call, in the span that is current when the call is prepared.
 #[derive(Clone)]
 pub(super) struct CallSpan(OpenSpan);
 
 impl CallSpan {
-    /// Creates the span of a call. The span of an unknown tool gets the tool name from the call.
+    /// Creates the span of a call. `tool` is the name in the call if the tool is unknown.
     #[inline]
     pub(super) fn new(
         definition: Option<&ToolDefinition>,
@@ -43,8 +43,9 @@ impl CallSpan {
         ))
     }
 
-    /// Records the outcome, and measures the call. If `contents` is `true`, the output is recorded too. `tool` is the
-    /// name of the tool, if it is known: the names that models invent would be too many.
+    /// Records the outcome, with the output if `contents` is set, and measures the call.
+    ///
+    /// `tool` is `None` for an unknown tool, because models invent too many names.
     #[inline]
     pub(super) fn end(&self, outcome: &Outcome, contents: bool, tool: Option<&str>, duration: Duration) {
         let error = match outcome {
@@ -75,13 +76,13 @@ impl CallSpan {
     }
 }
 
-/// The number of the tools whose warnings have been logged, counted from 1. Clones share it.
+/// The number of the tools with logged warnings, counted from 1 and shared by clones.
 #[derive(Clone, Default)]
 pub(super) struct Warned(#[cfg(feature = "tracing")] Arc<AtomicU64>);
 
 #[cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::unused_self))]
 impl Warned {
-    /// Logs the problems returned by `warnings`, the first time and after each change of the tools.
+    /// Logs the `warnings`, the first time and after each change of the tools.
     #[inline]
     pub(super) fn log(&self, source: &RegistrySource, warnings: impl FnOnce() -> Vec<BuildProblem>) {
         #[cfg(feature = "tracing")]
@@ -94,7 +95,7 @@ impl Warned {
     }
 }
 
-/// Wraps a closure so that it runs within the current span on any thread.
+/// Wraps a closure to run within the current span on any thread.
 #[inline]
 pub(super) fn in_current<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = OpenSpan::current();

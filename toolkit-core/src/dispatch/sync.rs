@@ -1,3 +1,3 @@
-//! The lock for shared state. The model check in `tests/model.rs` replaces it with another lock.
+//! The lock for shared state, which the model check in `tests/model.rs` replaces.
 
 pub(super) use std::sync::{Mutex, MutexGuard};

@@ -5,33 +5,30 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// The order of the calls in one batch. For each resource, such as a lane, the map contains the last call to
-/// use the resource.
+/// The last call of a batch to use each resource, such as a lane.
 #[derive(Default)]
 pub(super) struct Turns {
     last: HashMap<LimitedResource, EarlierCall, RandomState>,
-    /// The number of resources at which the map is cleaned: resources without a running call are removed.
+    /// The size of the map at which resources without a running call are removed.
     many: usize,
 }
 
-/// Receives a message when the previous call for the same resource ends. An abandoned call sends its own `EarlierCall`: the
-/// receiver then waits for the call before the abandoned one.
+/// Receives a message when the previous call for the same resource ends.
+///
+/// An abandoned call sends its own `EarlierCall`: the receiver then waits for the call before it.
 struct EarlierCall(Receiver<Option<Self>>);
 
-/// A call's turn to use a resource. The turn begins when the previous call for the resource has ended.
-/// Dropping the turn ends it.
+/// A call's turn to use a resource, until it is dropped.
 pub(super) struct Turn {
     before: Option<EarlierCall>,
     ended: Option<Sender<Option<EarlierCall>>>,
 }
 
 impl Turns {
-    /// Returns the number of resources with a recorded order.
     pub(super) fn len(&self) -> usize {
         self.last.len()
     }
 
-    /// Returns the turn of the next call for `resource`.
     pub(super) fn next(&mut self, resource: LimitedResource) -> Turn {
         if self.last.len() >= self.many {
             self.last.retain(|_, before| !before.has_come());
@@ -43,7 +40,6 @@ impl Turns {
 }
 
 impl Turn {
-    /// Waits until the previous call for the resource has ended.
     pub(super) async fn comes(&mut self) {
         while let Some(EarlierCall(end)) = &mut self.before {
             self.before = end.await.ok().flatten();
@@ -52,8 +48,9 @@ impl Turn {
 }
 
 impl EarlierCall {
-    /// Returns whether all earlier calls for the resource have ended. An abandoned call is replaced by the
-    /// call before it, so that abandoned calls do not form a long chain.
+    /// Returns whether all earlier calls for the resource have ended.
+    ///
+    /// An abandoned call is replaced by the call before it, so that no long chain forms.
     fn has_come(&mut self) -> bool {
         loop {
             match self.0.try_recv() {
@@ -69,7 +66,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let before = self.before.take().and_then(|mut before| (!before.has_come()).then_some(before));
         if let Some(ended) = self.ended.take() {
-            // Sending fails if no later call uses the resource.
+            // Fails if no later call uses the resource.
             drop(ended.send(before));
         }
     }

@@ -1,10 +1,10 @@
-//! The error for the programmer: all problems with the registered tools, found before any call is served.
+//! The error for the programmer, found before any call is served.
 
 use super::build_problem::BuildProblem;
 use crate::name::NameError;
 use std::fmt;
 
-/// Error with all problems of the registered tools, found before any call is served.
+/// All problems of the registered tools, found before any call is served.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -21,10 +21,10 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// Returns `Ok` if `problems` is empty, and an error with the problems otherwise.
+    /// Returns an error with the `problems`, if there are any.
     ///
     /// # Errors
-    /// A `BuildError` with all `problems`.
+    /// There are `problems`.
     pub fn unless_empty(problems: Vec<BuildProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
@@ -42,7 +42,7 @@ impl From<BuildProblem> for BuildError {
     }
 }
 
-/// So that `?` works on names, too. The place of the name is unknown.
+/// So that `?` works on names, too. The place is unknown.
 ///
 /// ```
 /// use toolkit_ai::{BuildError, ToolName};
@@ -64,7 +64,7 @@ impl FromIterator<BuildProblem> for BuildError {
     }
 }
 
-/// Prints the message, so that a failed `main` shows it.
+/// Prints the message for a failed `main`.
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

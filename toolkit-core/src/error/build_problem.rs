@@ -1,4 +1,4 @@
-//! Problems with the registered tools, for the programmer.
+//! Problems with the registered tools.
 
 use super::listing::suggested;
 use super::nearest;
@@ -10,16 +10,14 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {
-    /// The source file.
+    /// The file.
     pub file: &'static str,
-    /// The line number, counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
 }
 
 impl Location {
-    /// Returns the source location of the caller.
-    ///
-    /// If the callers have `#[track_caller]` too, this is the location of the outermost call.
+    /// Returns the caller's source location, of the outermost call with `#[track_caller]`.
     #[track_caller]
     pub(crate) fn caller() -> Self {
         let place = std::panic::Location::caller();
@@ -42,9 +40,9 @@ pub enum BuildProblem {
     DuplicateName {
         /// The name of both tools.
         name: String,
-        /// The source location of the earlier tool, if known.
+        /// The place of the earlier tool, if known.
         first: Option<Location>,
-        /// The source location of the later tool, if known.
+        /// The place of the later tool, if known.
         second: Option<Location>,
     },
     /// Tools of several crates have the same name.
@@ -52,33 +50,33 @@ pub enum BuildProblem {
     CratesClash {
         /// The name of the tools.
         name: String,
-        /// The crates, each with the source location of its tool if known.
+        /// The crates, each with the place of its tool if known.
         definitions: Vec<(String, Option<Location>)>,
     },
     /// A tool has an illegal name.
     #[non_exhaustive]
     IllegalName {
-        /// The error with the illegal name and a legal suggestion.
+        /// The illegal name, with a legal suggestion.
         error: NameError,
-        /// The source location of the tool, if known.
+        /// The place of the tool, if known.
         defined_at: Option<Location>,
     },
-    /// A tool has a fault and cannot be served.
+    /// A tool cannot be served.
     #[non_exhaustive]
     Tool {
         /// The name of the tool.
         tool: String,
-        /// The source location of the tool, if known.
+        /// The place of the tool, if known.
         defined_at: Option<Location>,
-        /// The fault that prevents serving the tool.
+        /// The fault of the tool.
         fault: ToolFault,
     },
     /// A name matches no registered tool, namespace or tag.
     #[non_exhaustive]
     Unknown {
-        /// The kind of the missing item, such as `tool`, `namespace` or `tag`.
+        /// The kind of item, such as `tool`, `namespace` or `tag`.
         what: &'static str,
-        /// The name that matches nothing.
+        /// The name.
         name: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
@@ -88,14 +86,14 @@ pub enum BuildProblem {
     /// A rule to deny calls or to ask selects no tool.
     #[non_exhaustive]
     RuleWithoutTools {
-        /// The rule, with its conditions that no tool meets, such as ``rule `ask` for the tag `billing` ``.
+        /// The rule with its unmet conditions, such as ``rule `ask` for the tag `billing` ``.
         rule: String,
         /// Up to three similar names, best first.
         nearest: Vec<String>,
         /// Up to ten known names, if no name is similar.
         known: Vec<String>,
     },
-    /// A rule to deny calls or to ask comes after a more lenient rule for all calls, which decides before it.
+    /// A rule to deny calls or to ask comes after a more lenient rule for all calls.
     #[non_exhaustive]
     UnreachableRule {
         /// The rule, with its conditions.
@@ -108,13 +106,13 @@ pub enum BuildProblem {
     Ambiguous {
         /// The kind of the items, such as `agent`.
         what: &'static str,
-        /// The name of both items.
+        /// Their name.
         name: String,
     },
-    /// A pattern cannot match any legal tool name.
+    /// A pattern cannot match a legal tool name.
     #[non_exhaustive]
     InvalidPattern {
-        /// The pattern as given by the program.
+        /// The pattern.
         pattern: String,
         /// The fault, and how to fix it.
         message: String,
@@ -122,12 +120,12 @@ pub enum BuildProblem {
     /// A server cannot have a path.
     #[non_exhaustive]
     InvalidPath {
-        /// The path as given by the program.
+        /// The path.
         path: String,
         /// How to fix it.
         message: String,
     },
-    /// A tool cannot be restored because it is not overridden.
+    /// A tool is not overridden and cannot be restored.
     #[non_exhaustive]
     NotOverridden {
         /// The name of the tool.
@@ -136,13 +134,13 @@ pub enum BuildProblem {
 }
 
 impl BuildProblem {
-    /// Creates the problem of two items of a kind, such as `agent`, with one name.
+    /// Creates the problem of two items, such as agents, with one name.
     #[must_use]
     pub fn ambiguous(what: &'static str, name: impl Into<String>) -> Self {
         Self::Ambiguous { what, name: name.into() }
     }
 
-    /// Creates the problem of a path that a server cannot have. The message says how to fix it.
+    /// Creates the problem of a path that a server cannot have. `message` says how to fix it.
     #[must_use]
     pub fn invalid_path(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::InvalidPath { path: path.into(), message: message.into() }
@@ -153,32 +151,32 @@ impl BuildProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// The tool needs a state value missing in the registry.
+    /// The tool needs state that the registry lacks.
     #[non_exhaustive]
     MissingState {
-        /// The type of the missing state.
+        /// The missing type.
         type_name: &'static str,
-        /// The pointer type, such as `Arc`, if the registry contains the state inside of this pointer.
+        /// The pointer type, such as `Arc`, if the registry has the state inside of it.
         within: Option<&'static str>,
     },
-    /// The tool needs a value of the [run](crate::ToolRegistry::with_run_state) that the run does not have.
+    /// The tool needs a value of the [run](crate::ToolRegistry::with_run_state) that the run lacks.
     #[non_exhaustive]
     MissingRunState {
-        /// The type of the missing state.
+        /// The missing type.
         type_name: &'static str,
     },
     /// A parameter has a reserved name.
     #[non_exhaustive]
     ReservedParameter {
-        /// The name of the parameter.
+        /// The parameter.
         parameter: &'static str,
     },
-    /// The name of the tool is reserved for a [search tool](crate::ToolRegistry::with_tool_search).
+    /// The name is reserved for a [search tool](crate::ToolRegistry::with_tool_search).
     ReservedName,
-    /// A schema is invalid, or the parameters schema accepts no objects.
+    /// A schema is invalid, or that of the parameters accepts no objects.
     #[non_exhaustive]
     InvalidSchema {
-        /// The position in the schema, such as `#/properties/city/type`; `#` is the root.
+        /// The position, such as `#/properties/city/type`; `#` is the root.
         path: String,
         /// The fault, and how to fix it.
         message: String,
@@ -191,37 +189,35 @@ pub enum ToolFault {
         /// The fault, and how to fix it.
         message: String,
     },
-    /// A [check](crate::LiveRegistry::add_check) of the program refused the tool.
+    /// A [check](crate::LiveRegistry::add_check) refused the tool.
     #[non_exhaustive]
     Refused {
-        /// The reason given by the check.
+        /// The check's reason.
         reason: String,
     },
 }
 
 impl BuildProblem {
-    /// Creates a [`Tool`](Self::Tool) problem.
     pub(crate) fn of_tool(tool: &ToolName, defined_at: Option<Location>, fault: ToolFault) -> Self {
         Self::Tool { tool: tool.to_string(), defined_at, fault }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem. It suggests the `known` names most similar to `name` or, if none
-    /// is similar, lists up to ten of them.
+    /// Creates an [`Unknown`](Self::Unknown) problem with similar `known` names, or else up to ten.
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        let names: Vec<&str> = known.into_iter().collect();
         let nearest: Vec<String> =
-            nearest(name, known.iter().copied()).into_iter().map(str::to_owned).collect();
-        let listed = if nearest.is_empty() { known.len().min(10) } else { 0 };
-        let known = known.into_iter().take(listed).map(str::to_owned).collect();
+            nearest(name, names.iter().copied()).into_iter().map(str::to_owned).collect();
+        let listed = if nearest.is_empty() { names.len().min(10) } else { 0 };
+        let known = names.into_iter().take(listed).map(str::to_owned).collect();
         Self::Unknown { what, name: name.to_owned(), nearest, known }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem for the full name of a tool. It suggests the tools with this name
-    /// in a namespace or else the most similar names. If no name is similar, it lists up to ten names.
+    /// Creates an [`Unknown`](Self::Unknown) problem for a full tool name, with tools of this name in a
+    /// namespace, or else similar names, or else up to ten.
     pub(crate) fn unknown_tool<'a>(
         what: &'static str,
         name: &str,
@@ -231,12 +227,14 @@ impl BuildProblem {
         sort_by(&mut tools, Ord::cmp);
         tools.dedup();
         let meant = tools.iter().filter(|tool| is_method_of(name, tool));
-        Self::bare_name(what, name, meant.copied())
-            .unwrap_or_else(|| Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())))
+        match Self::bare_name(what, name, meant.copied()) {
+            Some(problem) => problem,
+            None => Self::unknown(what, name, tools.iter().map(|tool| tool.as_str())),
+        }
     }
 
-    /// Creates an [`Unknown`](Self::Unknown) problem for a name without its namespace. It suggests up to three of the
-    /// tools that were probably `meant`. Returns `None` if there is none.
+    /// Creates an [`Unknown`](Self::Unknown) problem for a name without namespace, with up to three tools
+    /// probably `meant`, if any.
     pub(crate) fn bare_name<'a>(
         what: &'static str,
         name: &str,
@@ -250,7 +248,7 @@ impl BuildProblem {
 }
 
 impl ToolFault {
-    /// Writes the message about `tool`, a name with the place of its definition.
+    /// Writes the message about `tool`, a name with its place.
     fn write(&self, tool: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MissingState { type_name, within: Some(pointer) } => {
@@ -309,9 +307,10 @@ impl fmt::Display for BuildProblem {
                 At(second)
             ),
             Self::CratesClash { name, definitions } => {
-                let place =
-                    |(krate, at): &(String, Option<Location>)| format!("in crate `{krate}` (at {})", At(at));
-                let places: Vec<String> = definitions.iter().map(place).collect();
+                let mut places = Vec::with_capacity(definitions.len());
+                for (krate, at) in definitions {
+                    places.push(format!("in crate `{krate}` (at {})", At(at)));
+                }
                 write!(
                     f,
                     "tool `{name}` is defined {}; discover one of them with `Discovery::in_modules`, or all with `NameClash::NamespaceByCrate`",
@@ -353,12 +352,12 @@ impl fmt::Display for BuildProblem {
     }
 }
 
-/// Returns whether `name` is the method name of a tool, perhaps [normalised](normalize).
+/// Returns whether `name` is a tool's method name, perhaps [normalised](normalize).
 fn is_method_of(name: &str, tool: &ToolName) -> bool {
     name == tool.method_name() || name == normalize(tool.method_name())
 }
 
-/// A wrapper to display a location. `None` is displayed as "an unknown place".
+/// Displays a location, or "an unknown place".
 struct At<'a>(&'a Option<Location>);
 
 impl fmt::Display for At<'_> {

@@ -1,9 +1,9 @@
-//! The details of an error, which are private unless the program stores them.
+//! The details of an error, private unless the program stores them.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// The details of an error for the program.
+/// The details for the program.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Option<String>", into = "Option<String>")]
 pub(super) struct Details {
@@ -22,7 +22,7 @@ impl Details {
     }
 }
 
-/// Returns the text of an error of a kind, without anything that a call or a tool has said.
+/// Returns the text for a kind, without anything that a call or a tool has said.
 fn words(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::NotFound => "Tool not found",
@@ -53,9 +53,9 @@ impl From<Details> for Option<String> {
 }
 
 impl ToolError {
-    /// Sets whether the [details](Self::details) of this error and of the earlier attempts are serialized.
+    /// Sets whether the [details](Self::details) are serialized, also those of earlier attempts.
     ///
-    /// The default is `false`, because details may contain secrets and errors are stored with conversations.
+    /// The default is `false`: details may contain secrets, and errors are stored.
     #[must_use]
     pub fn with_stored_details(mut self, stored: bool) -> Self {
         self.0.details.stored = stored && self.0.details.text.is_some();
@@ -64,7 +64,7 @@ impl ToolError {
         self
     }
 
-    /// Returns the error without texts that may repeat arguments or outputs: it has a text for its kind alone.
+    /// Returns the error with a text for its kind alone, not repeating arguments or outputs.
     pub(crate) fn without_contents(&self) -> Self {
         let text = words(self.kind());
         let mut error = self.clone().map_violations(|_| None).with_message(text).with_brief(text);
@@ -76,9 +76,8 @@ impl ToolError {
         error
     }
 
-    /// Returns the details for the program, such as the text of an error with its causes, or the message of a
-    /// panic. Formatting this error with `{:#}` shows the details as well. The details are serialized only
-    /// [on demand](Self::with_stored_details).
+    /// Returns the details for the program, such as the causes or the message of a panic. `{:#}` shows
+    /// them, but they are serialized only [on demand](Self::with_stored_details).
     ///
     /// ```
     /// use toolkit_ai::ToolError;

@@ -5,8 +5,8 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::{Map, Value};
 
-/// Serializes an error as members of the surrounding object: the kind as `error`, the message, and all other fields
-/// except those with default values.
+/// Serializes an error as members of the surrounding object: the kind as `error`, the message, and other
+/// fields unless they have default values.
 pub(crate) fn flat_error<'a, S: Serializer>(
     error: impl Into<Option<&'a ToolError>>,
     serializer: S,
@@ -29,10 +29,7 @@ pub(crate) fn flat_error<'a, S: Serializer>(
     members.end()
 }
 
-/// Reads an error from the members written by [`flat_error`]. Returns `None` if there is no member `error`.
-///
-/// # Errors
-/// Returns a message if a member is invalid.
+/// Reads an error written by [`flat_error`], if there is a member `error`.
 pub(crate) fn read_flat_error(
     mut members: Map<String, Value>,
 ) -> Result<Option<ToolError>, serde_json::Error> {

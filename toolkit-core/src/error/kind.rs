@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Generates the enum and `as_str` from one list of kinds and names.
+/// Generates the enum and `as_str` from one list.
 macro_rules! kinds {
     ($(#[$meta:meta])* pub enum $ty:ident { $($(#[$doc:meta])* $kind:ident = $text:literal,)* }) => {
         $(#[$meta])*
@@ -12,7 +12,7 @@ macro_rules! kinds {
         }
 
         impl $ty {
-            /// Returns the stable name of the kind, such as `not_found` or `timed_out`.
+            /// Returns the stable name of the kind, such as `not_found`.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -38,24 +38,24 @@ kinds! {
         Failed = "failed",
         /// The tool asks the model for a corrected call.
         Retry = "retry",
-        /// The return value of the tool cannot be written as JSON.
+        /// The return value cannot be written as JSON.
         InvalidOutput = "invalid_output",
-        /// The tool did not finish within its time limit.
+        /// The tool exceeded its time limit.
         TimedOut = "timed_out",
-        /// The call was cancelled before the tool finished.
+        /// The call was cancelled first.
         Cancelled = "cancelled",
         /// The tool panicked.
         Panicked = "panicked",
         /// A policy or a human refused the call.
         Denied = "denied",
-        /// The result comes later: a human or another system decides. See
+        /// The result comes later: a human or another system decides, see
         /// [`ToolError::pending`](crate::ToolError::pending).
         Pending = "pending",
         /// The tool is disabled.
         Disabled = "disabled",
         /// The tool is called too often; call it again later.
         RateLimited = "rate_limited",
-        /// Too many calls of the tool failed in a row; the model should stop.
+        /// Too many calls of the tool failed in a row.
         Exhausted = "exhausted",
     }
 }

@@ -3,10 +3,10 @@
 use super::Violation;
 use std::fmt::Display;
 
-/// The maximum number of violations or names in one message.
+/// The maximum number of entries listed in a message.
 pub(super) const LISTED: usize = 16;
 
-/// Returns the message for `violations` and for `more` further violations.
+/// Returns the message for `violations` and the number of further ones.
 pub(super) fn listed(violations: &[Violation], more: usize) -> String {
     let total = violations.len() + more;
     let mut message = "Error validating JSON arguments: ".to_owned();
@@ -34,7 +34,7 @@ pub(super) fn names(names: &[&str]) -> String {
     quoted(names).join(", ")
 }
 
-/// Returns the end of a message about a missing name: the names that were probably meant, or else the known ones.
+/// Returns the end of a message about a missing name: the names probably meant, or else the known ones.
 pub(super) fn suggested(nearest: &[String], known: &[String]) -> String {
     match (nearest, known) {
         ([], []) => String::new(),

@@ -1,15 +1,15 @@
-//! Errors for pending calls. Their results come later.
+//! Errors for pending calls, whose results come later.
 
 use super::{ErrorKind, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// The reason why the result of a call comes later.
+/// Why the result of a call comes later.
 ///
-/// A tool or a middleware ends the call with an error of the kind [`Pending`](ErrorKind::Pending). An agent
-/// then interrupts its run until the program provides the decision or the result. Outside of an agent, the
-/// error is an ordinary result, and the model reads its message.
+/// A tool or a middleware ends the call with a [`Pending`](ErrorKind::Pending) error. An agent then
+/// interrupts its run until the program provides the decision or the result. Elsewhere, the error is an
+/// ordinary result for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -17,16 +17,16 @@ pub enum Pending {
     /// The call must be approved before it runs.
     #[non_exhaustive]
     Approval {
-        /// The reason why the call needs approval.
+        /// Why the call needs approval.
         reason: String,
     },
-    /// The user must answer a question. The answer is the result of the call.
+    /// The user must answer a question. The answer is the call's result.
     #[non_exhaustive]
     Question {
         /// The question for the user.
         question: String,
     },
-    /// The work continues elsewhere, for example in a job queue. Its outcome is the result of the call.
+    /// The work continues elsewhere, for example in a job queue. Its outcome is the call's result.
     #[non_exhaustive]
     Deferred {
         /// Data for the program, such as the id of a job.
@@ -35,7 +35,7 @@ pub enum Pending {
 }
 
 impl ToolError {
-    /// Creates the error for a call waiting for approval.
+    /// Creates the error of a call that waits for approval.
     ///
     /// ```
     /// use toolkit_ai::ToolError;
@@ -50,7 +50,7 @@ impl ToolError {
         Self::pending_for(Pending::Approval { reason }, message).with_brief("Waits for approval")
     }
 
-    /// Creates the error for a call waiting for the user's answer to a question.
+    /// Creates the error of a call that waits for the user's answer.
     ///
     /// ```
     /// use toolkit_ai::ToolError;
@@ -65,8 +65,8 @@ impl ToolError {
         Self::pending_for(Pending::Question { question }, message).with_brief("Waits for an answer")
     }
 
-    /// Creates the error for a call with work that continues elsewhere. `job` is data for the program, such
-    /// as the id of a job.
+    /// Creates the error of a call whose work continues elsewhere. `job` is data for the program, such as
+    /// the id of a job.
     ///
     /// ```
     /// use toolkit_ai::{ErrorKind, ToolError};
@@ -86,8 +86,7 @@ impl ToolError {
         error
     }
 
-    /// Returns the reason why the result of the call comes later. Returns `None` for errors of other kinds
-    /// than [`ErrorKind::Pending`].
+    /// Returns why the result comes later; `None` unless the kind is [`ErrorKind::Pending`].
     #[must_use]
     pub fn pending(&self) -> Option<&Pending> {
         self.0.pending.as_deref()
@@ -95,7 +94,6 @@ impl ToolError {
 }
 
 impl Pending {
-    /// Applies `change` to every string in the reason.
     pub(super) fn map_texts(&mut self, change: &dyn Fn(&str) -> String) {
         match self {
             Self::Approval { reason: text } | Self::Question { question: text } => *text = change(text),

@@ -1,4 +1,4 @@
-//! Errors for the model: the failure of one call.
+//! Errors for the model.
 
 use super::details::Details;
 use super::kind::ErrorKind;
@@ -12,10 +12,9 @@ use std::time::Duration;
 /// The prefix of messages created by [`ToolError::retry`].
 const TRY_AGAIN: &str = "Try again: ";
 
-/// The failure of a call: a message for the model, a brief text for the user, and the kind for the program.
+/// The failure of a call: a message for the model, a brief text for the user, the kind.
 ///
-/// The dispatcher turns every failure into a `ToolError`. A tool may return a `ToolError` itself, to choose
-/// the message and the brief text.
+/// Every failure becomes a `ToolError`. A tool may return one itself, to choose the texts.
 ///
 /// ```
 /// use toolkit_ai::{ErrorKind, ToolError};
@@ -37,7 +36,7 @@ pub(super) struct Repr {
     brief: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     violations: Vec<Violation>,
-    /// The number of violations found in addition to `violations`.
+    /// The number of violations beyond `violations`.
     #[serde(default)]
     more: usize,
     #[serde(default, skip_serializing_if = "Details::are_private")]
@@ -46,7 +45,6 @@ pub(super) struct Repr {
     retryable: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) earlier: Vec<ToolError>,
-    /// The reason why the result of the call comes later, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Box<Pending>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,8 +54,7 @@ pub(super) struct Repr {
 impl ToolError {
     /// Creates an error with a message for the model.
     ///
-    /// The brief text for the user equals the message, unless [`with_brief`](Self::with_brief) sets another
-    /// text.
+    /// It is also the brief text for the user, unless [`with_brief`](Self::with_brief) sets another.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -75,7 +72,7 @@ impl ToolError {
         }))
     }
 
-    /// Sets the errors of earlier attempts and appends them to the message.
+    /// Sets the earlier attempts' errors and appends them to the message.
     #[must_use]
     pub fn with_earlier_attempts(mut self, earlier: Vec<Self>) -> Self {
         if earlier.is_empty() {
@@ -96,8 +93,8 @@ impl ToolError {
 
     /// Creates the error for a call of an unknown tool.
     ///
-    /// The message suggests the `known` names [nearest](super::nearest) to `name`. If no name is similar and
-    /// at most 16 names are `known`, the message lists them all.
+    /// The message suggests the [nearest](super::nearest) `known` names. If none is similar, it lists them
+    /// all, up to 16.
     #[must_use]
     pub fn not_found<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let brief = format!("Tool `{}` not found", shorten(name));
@@ -112,7 +109,7 @@ impl ToolError {
         Self::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Creates the error for arguments that are not valid JSON. `reason` describes the syntax error.
+    /// Creates the error for arguments that are no valid JSON, with the syntax error as `reason`.
     #[must_use]
     pub fn invalid_json(reason: impl fmt::Display) -> Self {
         Self::new(ErrorKind::InvalidJson, format!("Error parsing JSON arguments: {reason}"))
@@ -125,8 +122,7 @@ impl ToolError {
         Self::invalid_arguments_and_more(violations, 0)
     }
 
-    /// Creates the error for invalid arguments. `more` is the number of violations that are not in
-    /// `violations`.
+    /// Creates the error for invalid arguments, with `more` violations beyond `violations`.
     pub(crate) fn invalid_arguments_and_more(violations: Vec<Violation>, more: usize) -> Self {
         let message = listed(&violations, more);
         let mut error = Self::new(ErrorKind::InvalidArguments, message).with_brief("Invalid arguments");
@@ -135,9 +131,8 @@ impl ToolError {
         error
     }
 
-    /// Replaces each violation with the result of `change`, or removes the violation if the result is `None`.
-    ///
-    /// The message is rebuilt, unless it was set to something other than the list of violations.
+    /// Replaces each violation with the result of `change`, or removes it for `None`. The message is
+    /// rebuilt, if it was the list of violations.
     pub(crate) fn map_violations(mut self, change: impl FnMut(Violation) -> Option<Violation>) -> Self {
         let is_listed = self.0.message == listed(&self.0.violations, self.0.more);
         self.0.violations = self.0.violations.into_iter().filter_map(change).collect();
@@ -147,8 +142,7 @@ impl ToolError {
         self
     }
 
-    /// Applies `change` to every string in the error, in its violations, and in the errors of earlier
-    /// attempts.
+    /// Applies `change` to every string in the error, its violations, and earlier attempts.
     pub(crate) fn map_texts(mut self, change: &dyn Fn(&str) -> String) -> Self {
         let Repr { message, brief, violations, details, earlier, pending, .. } = &mut *self.0;
         if let Some(pending) = pending {
@@ -165,18 +159,17 @@ impl ToolError {
         self
     }
 
-    /// Creates the error for a failed tool, with `reason` in the message for the model.
+    /// Creates the error for a failed tool, with the message `reason` for the model.
     ///
-    /// If the alternate form `{:#}` of `reason` differs from the plain form, the alternate form becomes the
-    /// [details](Self::details) for the program.
+    /// The alternate form `{:#}` of `reason`, if it differs, becomes the [details](Self::details) for the
+    /// program.
     #[must_use]
     pub fn failed(reason: impl fmt::Display) -> Self {
         Self::failed_with(&reason.to_string(), format!("{reason:#}"))
     }
 
-    /// Creates the error for a failed tool, with `reason` in the message for the model.
-    ///
-    /// `details` is the full form of the reason, including parts hidden from the model.
+    /// Creates the error for a failed tool, with the message `reason` for the model, and the full
+    /// `details`.
     pub(crate) fn failed_with(reason: &str, details: String) -> Self {
         let mut error = Self::new(ErrorKind::Failed, format!("Error running tool: {reason}"))
             .with_brief("Tool runtime error");
@@ -184,14 +177,13 @@ impl ToolError {
         error
     }
 
-    /// Creates the error for a tool that requires state of type `type_name`, if the program does not provide it.
+    /// Creates the error for missing state of type `type_name`.
     #[cold]
     pub(crate) fn stateless(type_name: &str) -> Self {
         Self::failed(format_args!("the program lends no `{type_name}` to its tools"))
     }
 
-    /// Creates an error to ask the model for a corrected call. `hint` tells the model how to correct the
-    /// call.
+    /// Creates an error that asks the model to correct the call as `hint` says.
     ///
     /// ```
     /// use toolkit_ai::{ErrorKind, ToolError};
@@ -206,14 +198,14 @@ impl ToolError {
         Self::new(ErrorKind::Retry, format!("{TRY_AGAIN}{hint}")).with_brief("Tool asks for another try")
     }
 
-    /// Creates the error for a return value that cannot be written as JSON.
+    /// Creates the error for an output that cannot be written as JSON.
     #[must_use]
     pub fn invalid_output(reason: impl fmt::Display) -> Self {
         let message = format!("Error running tool: its result cannot be written as JSON: {reason}");
         Self::new(ErrorKind::InvalidOutput, message).with_brief("Invalid return type")
     }
 
-    /// Creates the error for a tool still running after the time `limit`.
+    /// Creates the error for a tool still running after `limit`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -234,10 +226,8 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, format!("Tool `{tool}` was cancelled before it finished"))
     }
 
-    /// Creates the error for a panicked tool; `text` is the panic message.
-    ///
-    /// The panic message may contain debug output. It therefore becomes the [details](Self::details), hidden
-    /// from the model.
+    /// Creates the error for a panicked tool. The message may contain debug output, so it becomes
+    /// [details](Self::details) hidden from the model.
     #[must_use]
     pub fn panicked(tool: &str, text: &str) -> Self {
         Self::new(ErrorKind::Panicked, format!("Tool `{tool}` panicked"))
@@ -252,7 +242,7 @@ impl ToolError {
             .with_brief(format!("Tool `{tool}` denied"))
     }
 
-    /// Creates the error for a call of a disabled tool. An empty `reason` is left out of the message.
+    /// Creates the error for a disabled tool. An empty `reason` is left out.
     ///
     /// ```
     /// use toolkit_ai::ToolError;
@@ -267,7 +257,7 @@ impl ToolError {
         Self::new(ErrorKind::Disabled, message).with_brief(brief)
     }
 
-    /// Creates the error for a tool called too often; `wait` is the time until the next call is allowed.
+    /// Creates the error for a tool called too often. The next call is allowed after `wait`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -290,9 +280,8 @@ impl ToolError {
         error
     }
 
-    /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures of the tool in a row.
-    ///
-    /// The new message tells the model to stop calling the tool.
+    /// Changes the kind to [`ErrorKind::Exhausted`] after `attempts` failures in a row, and tells the model
+    /// to stop calling the tool.
     #[must_use]
     pub(crate) fn exhausted(mut self, tool: &str, attempts: u32) -> Self {
         let message = self.message().strip_prefix(TRY_AGAIN).unwrap_or(self.message());
@@ -348,25 +337,24 @@ impl ToolError {
 }
 
 setters! { ToolError.0:
-    /// Sets the details for the program, such as the causes of the failure. The model does not see the
-    /// details.
+    /// Sets the details for the program, such as causes, hidden from the model.
     with_details(details: impl Into<String>) = Details::private(details.into());
     /// Sets the brief text for the user.
     with_brief(brief: impl Into<String>) = brief.into();
-    /// Sets whether the same call may succeed later, for instance after a lost connection.
+    /// Sets whether the same call may succeed later.
     with_retryable(retryable: bool) = retryable;
     /// Sets the message for the model.
     with_message(message: impl Into<String>) = message.into();
 }
 
-/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
+/// Creates the error of a [failed](ToolError::failed) tool.
 impl From<&str> for ToolError {
     fn from(reason: &str) -> Self {
         Self::failed(reason)
     }
 }
 
-/// Creates the error of a [failed](ToolError::failed) tool, with the text as the reason.
+/// Creates the error of a [failed](ToolError::failed) tool.
 impl From<String> for ToolError {
     fn from(reason: String) -> Self {
         Self::failed(reason)
@@ -382,7 +370,7 @@ impl fmt::Display for ToolError {
     }
 }
 
-/// Prints the message, so that a failed `main` shows it.
+/// Prints the message for a failed `main`.
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

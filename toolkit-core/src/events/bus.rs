@@ -1,22 +1,21 @@
-//! The event bus from a dispatcher to its listeners and streams.
+//! The event bus of a dispatcher.
 
 use super::{ToolEvent, ToolEvents};
 use crate::guard::guarded;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast::{self, Sender};
 
-/// The number of recent events kept for streams that are read slowly.
+/// The number of recent events kept for slow readers.
 const EVENTS_KEPT: usize = 4_096;
 
 type Listener = dyn Fn(&ToolEvent) + Send + Sync;
 
-/// The event bus of a dispatcher. Clones share the streams. They also share the listeners added before cloning.
+/// Clones share the streams, and the listeners added before cloning.
 #[derive(Clone, Default)]
 pub(crate) struct EventBus {
-    /// The channel of the streams, created by the first subscription.
+    /// Created by the first subscription.
     streams: Arc<OnceLock<Sender<ToolEvent>>>,
     listeners: Vec<Arc<Listener>>,
-    /// Whether events contain arguments and outputs.
     contents: bool,
 }
 
@@ -49,7 +48,7 @@ impl EventBus {
             let _ = guarded(|| listener(&event));
         }
         if let Some(sender) = self.streams.get() {
-            // Sending fails if the last stream was dropped in the meantime, which is fine.
+            // Fails if the last stream was dropped in the meantime.
             let _ = sender.send(event);
         }
     }

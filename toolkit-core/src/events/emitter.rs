@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Emits the events of one call. Clones emit for the same call. A call without listeners has no emitter.
+/// Emits the events of one call, also through its clones. A call without listeners has no emitter.
 #[derive(Clone)]
 pub(crate) struct EventEmitter(Arc<EmitterState>);
 
@@ -24,10 +24,9 @@ struct EmitterState {
 struct CallProgress {
     attempts: u32,
     coerced: Vec<String>,
-    /// Whether the last event of the call was emitted. Later events are dropped.
+    /// Whether the last event was emitted. Later ones are dropped.
     ended: bool,
-    /// Whether the listeners are being called. Events emitted in the meantime, perhaps by a listener, wait in the
-    /// queue.
+    /// Whether the listeners are being called. Events emitted meanwhile wait in the queue.
     is_emitting: bool,
     queue: VecDeque<ToolEvent>,
 }
@@ -67,23 +66,20 @@ impl EventEmitter {
         });
     }
 
-    /// Emits an event unless the call has ended.
     pub(crate) fn emit(&self, kind: ToolEventKind) {
         self.emit_made(|_| kind);
     }
 
-    /// Emits that an attempt has failed and another follows after a pause.
     pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
         let error = self.shown(error);
         self.emit(ToolEventKind::Retried { attempt, error, pause });
     }
 
-    /// Returns the error of an event. Without contents, it has no text that may repeat arguments or outputs.
+    /// Returns the error of an event, without texts that may repeat contents unless events include these.
     fn shown(&self, error: &ToolError) -> ToolError {
         if self.0.bus.includes_contents() { error.clone() } else { error.without_contents() }
     }
 
-    /// Records that the value of a parameter was coerced.
     pub(crate) fn coerced(&self, parameter: &str) {
         let coerced = &mut self.call_progress().coerced;
         if coerced.iter().all(|known| known != parameter) {
@@ -110,11 +106,10 @@ impl EventEmitter {
     }
 }
 
-/// A guard that emits the last event of a call, even if the call is dropped before it ends.
+/// Emits the last event of a call, even if the call is dropped before it ends.
 pub(crate) struct CallGuard(EventEmitter);
 
 impl CallGuard {
-    /// Creates the guard and emits the call's first event.
     pub(crate) fn new(bus: Arc<EventBus>, call: EventCall) -> Self {
         let call = Arc::new(call);
         let queued_at = Instant::now();
@@ -128,7 +123,6 @@ impl CallGuard {
         &self.0
     }
 
-    /// Emits the last event of the call, with the outcome and the running time of the tool.
     pub(crate) fn end(self, outcome: &Result<ToolOutput, ToolError>, duration: Duration) {
         self.0.end(outcome.as_ref(), duration);
     }
@@ -145,7 +139,7 @@ impl Drop for CallGuard {
         } else {
             ToolError::cancelled(tool)
         };
-        // The running time of the tool is unknown if the call is dropped.
+        // The running time of a dropped call is unknown.
         self.0.end(Err(&error), Duration::ZERO);
     }
 }

@@ -14,7 +14,6 @@ impl<'de> Deserialize<'de> for ToolEvent {
     }
 }
 
-/// The members of a serialized event.
 struct EventMembers(Map<String, Value>);
 
 impl EventMembers {
@@ -22,8 +21,8 @@ impl EventMembers {
         let name: String = self.take("type")?;
         let since_1970 = Duration::from_millis(self.take("timestamp_ms")?);
         let time = SystemTime::UNIX_EPOCH.checked_add(since_1970).ok_or("`timestamp_ms` is too large")?;
-        let call = Value::Object(self.0.clone());
-        let mut call: EventCall = serde_json::from_value(call).map_err(|error| error.to_string())?;
+        let members = Value::Object(self.0.clone());
+        let mut call: EventCall = serde_json::from_value(members).map_err(|error| error.to_string())?;
         call.arguments = self.text("arguments")?;
         Ok(ToolEvent { time, call: Arc::new(call), kind: self.kind(&name)? })
     }
@@ -79,7 +78,6 @@ impl EventMembers {
         Duration::try_from_secs_f64(seconds).map_err(|error| format!("`{name}`: {error}"))
     }
 
-    /// Removes the members of the error and deserializes it, if there is one.
     fn error(self) -> Result<Option<ToolError>, String> {
         read_flat_error(self.0).map_err(|error| error.to_string())
     }

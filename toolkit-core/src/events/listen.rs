@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::ReusableBoxFuture;
 
-/// A gap in a stream of events: the number of events missed because the stream was read too slowly.
+/// The number of events missed because a stream was read too slowly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
@@ -28,23 +28,23 @@ impl fmt::Display for Lagged {
 
 impl std::error::Error for Lagged {}
 
-/// A stream of events, beginning at the subscription. It ends when the last sender is dropped.
+/// A stream of events from the subscription to the end of the last sender.
 ///
 /// A slow reader can [miss](Lagged) events.
 pub struct EventReceiver<T>(ReusableBoxFuture<'static, (Result<T, RecvError>, Receiver<T>)>);
 
-/// A stream of the events of a [dispatcher](crate::Dispatcher::events) and its clones.
+/// The events of a [dispatcher](crate::Dispatcher::events) and its clones.
 pub type ToolEvents = EventReceiver<ToolEvent>;
 
 impl<T: Clone + Send + 'static> EventReceiver<T> {
-    /// Creates the stream of a receiver.
+    /// Creates a stream.
     #[doc(hidden)]
     #[must_use]
     pub fn new(receiver: Receiver<T>) -> Self {
         Self(ReusableBoxFuture::new(receive(receiver)))
     }
 
-    /// Returns the next event or the number of missed events. Returns `None` after the last event.
+    /// Returns the next event, the number of missed events, or `None` after the last event.
     pub async fn next(&mut self) -> Option<Result<T, Lagged>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }

@@ -1,17 +1,16 @@
 //! A log of ended calls, with filters.
 
 use super::{CallEnd, CallStatus, EventCall, LogStatistics, ToolEvent, ToolEventKind, flat};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, ToolError};
 use crate::guard::lock;
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
-/// A log of the latest ended calls, with limited size. Clones share the log.
+/// A log of the latest ended calls, also of unknown tools. Clones share it.
 ///
-/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in the log, including calls of unknown
-/// tools.
+/// One or several [dispatchers](crate::Dispatcher::with_log) record their calls in it.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolRegistry};
@@ -44,15 +43,15 @@ struct Kept {
     recorded: u64,
 }
 
-/// One call in a log. A serialized entry is the last event of the call, with the arguments added.
+/// One call in a log, serialized as its last event with the arguments added.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LogEntry {
-    /// The time at which the call ended.
+    /// When the call ended.
     pub time: SystemTime,
-    /// The ended call: its tool name, ids and arguments.
+    /// The tool name, ids and arguments.
     pub call: Arc<EventCall>,
-    /// The end of the call: its status, error and durations.
+    /// The status, error and durations.
     pub end: CallEnd,
 }
 
@@ -68,9 +67,7 @@ impl ExecutionLog {
         Self(Arc::new(LogState { capacity, kept: Mutex::default() }))
     }
 
-    /// Records a call if `event` is the last event of the call.
-    ///
-    /// Dispatchers record their own calls. Programs may record events from other sources.
+    /// Records a call if `event`, perhaps from another source than a dispatcher, is its last.
     pub fn record(&self, event: &ToolEvent) {
         let ToolEventKind::Ended(end) = &event.kind else { return };
         let entry = LogEntry { time: event.time, call: event.call.clone(), end: end.clone() };
@@ -81,7 +78,7 @@ impl ExecutionLog {
             kept.entries.push_back(entry);
         }
         drop(kept);
-        // Dropping a large entry takes time, so the lock is released first.
+        // The lock is released first: dropping a large entry takes time.
         drop(oldest);
     }
 
@@ -97,7 +94,7 @@ impl ExecutionLog {
         LogStatistics::of(filter.select(&self.kept()))
     }
 
-    /// Returns the number of calls recorded since the log was created, including calls no longer in the log.
+    /// Returns the number of calls ever recorded.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.kept().recorded
@@ -129,7 +126,7 @@ impl_debug!(ExecutionLog, |this| len: this.len(), capacity: this.0.capacity, rec
 
 type Condition = dyn Fn(&LogEntry) -> bool + Send + Sync;
 
-/// A filter to select calls from a log. Without conditions, the filter matches all calls.
+/// A filter for calls in a log. Without conditions, it matches all calls.
 ///
 /// ```
 /// use toolkit_ai::events::{CallStatus, ExecutionLog, LogFilter};
@@ -152,24 +149,24 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    /// Creates a filter that matches every call.
+    /// Creates a filter for all calls.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Limits the result to the latest matching calls, at most `calls`.
+    /// Keeps at most the latest `calls` that match.
     pub fn with_limit(mut self, calls: usize) -> Self {
         self.limit = Some(calls);
         self
     }
 
-    /// Keeps a call only if `condition` returns `true`.
+    /// Keeps only calls for which `condition` returns `true`.
     pub fn when(mut self, condition: impl Fn(&LogEntry) -> bool + Send + Sync + 'static) -> Self {
         self.conditions.push(Arc::new(condition));
         self
     }
 
-    /// Keeps only calls of the tool called `name`.
+    /// Keeps only calls of a tool.
     pub fn with_tool(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.when(move |entry| entry.call.tool == name)
@@ -182,7 +179,7 @@ impl LogFilter {
 
     /// Keeps only failed calls with this kind of error.
     pub fn with_error(self, kind: ErrorKind) -> Self {
-        self.when(move |entry| entry.end.error.as_ref().is_some_and(|error| error.kind() == kind))
+        self.when(move |entry| entry.end.error.as_ref().map(ToolError::kind) == Some(kind))
     }
 
     /// Keeps only calls ended at `time` or later.
@@ -206,10 +203,13 @@ impl LogFilter {
         self.when(|entry| !entry.end.coerced.is_empty())
     }
 
-    /// Returns the matching calls, latest first.
     fn select<'a>(&self, kept: &'a Kept) -> impl Iterator<Item = &'a LogEntry> {
-        let matches = |entry: &&LogEntry| self.conditions.iter().all(|condition| condition(entry));
-        kept.entries.iter().rev().filter(matches).take(self.limit.unwrap_or(usize::MAX))
+        let limit = self.limit.unwrap_or(usize::MAX);
+        kept.entries.iter().rev().filter(|entry| self.matches(entry)).take(limit)
+    }
+
+    fn matches(&self, entry: &LogEntry) -> bool {
+        self.conditions.iter().all(|condition| condition(entry))
     }
 }
 

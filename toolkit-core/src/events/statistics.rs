@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Statistics of the calls in a log, for all tools together and per tool.
+/// Statistics of the calls in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LogStatistics {
@@ -16,25 +16,27 @@ pub struct LogStatistics {
     pub by_tool: BTreeMap<String, ToolStatistics>,
 }
 
-/// Statistics of calls. The running times include only calls that ran their tool, and are serialized in milliseconds.
+/// Statistics of calls.
+///
+/// The running times include only calls that ran their tool, and are serialized in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ToolStatistics {
     /// The number of calls.
     pub calls: usize,
-    /// The number of calls for each status. A status without calls is absent.
+    /// The number of calls for each status, if any.
     pub statuses: BTreeMap<CallStatus, usize>,
-    /// The number of calls for each kind of error. A kind without calls is absent.
+    /// The number of calls for each kind of error, if any.
     pub errors: BTreeMap<ErrorKind, usize>,
     /// The number of retried calls.
     pub retried: usize,
-    /// The shortest running time of a tool.
+    /// The shortest running time.
     #[serde(rename = "shortest_ms", serialize_with = "milliseconds")]
     pub shortest: Duration,
-    /// The median running time of a tool. For an even number of calls, the longer of the two middle times.
+    /// The median running time; of two middle times, the longer one.
     #[serde(rename = "median_ms", serialize_with = "milliseconds")]
     pub median: Duration,
-    /// The longest running time of a tool.
+    /// The longest running time.
     #[serde(rename = "longest_ms", serialize_with = "milliseconds")]
     pub longest: Duration,
     /// The sum of the running times.
@@ -45,13 +47,16 @@ pub struct ToolStatistics {
 impl LogStatistics {
     pub(super) fn of<'a>(entries: impl Iterator<Item = &'a LogEntry>) -> Self {
         let mut all = Collected::default();
-        let mut by_tool = BTreeMap::<&str, Collected>::new();
+        let mut of_tools = BTreeMap::<&str, Collected>::new();
         for entry in entries {
             all.add(entry);
-            by_tool.entry(&entry.call.tool).or_default().add(entry);
+            of_tools.entry(&entry.call.tool).or_default().add(entry);
         }
-        let by_tool = by_tool.into_iter().map(|(tool, collected)| (tool.to_owned(), collected.finish()));
-        Self { all: all.finish(), by_tool: by_tool.collect() }
+        let mut by_tool = BTreeMap::new();
+        for (tool, collected) in of_tools {
+            by_tool.insert(tool.to_owned(), collected.finish());
+        }
+        Self { all: all.finish(), by_tool }
     }
 }
 
@@ -89,7 +94,7 @@ impl Collected {
     }
 }
 
-/// Serializes a status as the name of the event without the prefix `tool.`, such as `timeout`.
+/// Serializes the event's name without `tool.`, such as `timeout`.
 impl Serialize for CallStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.event_name().trim_start_matches("tool."))

@@ -11,10 +11,10 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// The maximum length of a name or choice in a message, in characters.
 const LONGEST_CHOICE: usize = 120;
 
-/// How often faults are removed. A second time is needed if one of them contained the target of a reference.
+/// How often faults are removed: a fault may have contained the target of a reference.
 const ROUNDS: usize = 4;
 
-/// Checks the parameter schema of a tool, and returns the schema with the root type `object`.
+/// Returns the checked parameter schema of a tool, with the root type `object`.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
@@ -38,11 +38,13 @@ pub fn checked_parameters(
     Ok(schema)
 }
 
-/// Checks a schema, and returns the schema without hidden characters in its texts. The schema must be within
-/// the limits, and must not refer to another document. Names of members and allowed values must have no hidden characters.
+/// Returns the checked schema, without hidden characters in its texts.
 ///
-/// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed, because neither providers nor
-/// checks know its meaning. `notes` gets a note for each.
+/// The schema must be within the limits, and must not refer to another document. Names of members and
+/// allowed values must have no hidden characters.
+///
+/// Each keyword with a value outside of JSON Schema, such as `"required": true`, is removed with a note:
+/// neither providers nor checks know its meaning.
 ///
 /// # Errors
 /// The kind of the first fault, and its description.
@@ -77,7 +79,7 @@ fn fault(reason: String) -> Note {
     (ToolIssueKind::Schema, reason)
 }
 
-/// Removes the keywords with faults, all that one walk finds at once.
+/// Removes all keywords with faults that one walk finds.
 fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> {
     for round in 0..=ROUNDS {
         let found = faults(schema, true);
@@ -85,10 +87,7 @@ fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> 
             break;
         }
         for (path, reason) in found {
-            let removed = path.strip_prefix('#').and_then(|place| place.rsplit_once('/')).and_then(
-                |(place, keyword)| schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword),
-            );
-            if removed.is_none() || round == ROUNDS {
+            if remove_keyword(schema, &path).is_none() || round == ROUNDS {
                 return Err(fault(format!("has a faulty schema, and was left out: {reason}")));
             }
             notes.push(fault(format!("has a schema with a fault at `{path}`, which was removed: {reason}")));
@@ -97,7 +96,12 @@ fn remove_faults(schema: &mut Value, notes: &mut Vec<Note>) -> Result<(), Note> 
     Ok(())
 }
 
-/// Returns a text with hidden characters that is a name or a choice: it cannot lose them, because the owner of the schema
+fn remove_keyword(schema: &mut Value, path: &str) -> Option<Value> {
+    let (place, keyword) = path.strip_prefix('#')?.rsplit_once('/')?;
+    schema.pointer_mut(place)?.as_object_mut()?.shift_remove(keyword)
+}
+
+/// Returns a name or choice with hidden characters, which it must keep, because the owner of the schema
 /// knows it with them.
 fn hidden_choice(schema: &Value) -> Option<&str> {
     for (keyword, value) in schema.as_object()? {
@@ -119,26 +123,33 @@ fn hidden_choice(schema: &Value) -> Option<&str> {
     subschemas(schema).find_map(|inside| hidden_choice(inside.schema))
 }
 
-/// Returns a text with hidden characters in a value: a string or the name of a member.
 fn hidden_text(value: &Value) -> Option<&str> {
     match value {
-        Value::String(text) => Some(text.as_str()).filter(|text| hides_text(text)),
+        Value::String(text) if hides_text(text) => Some(text),
         Value::Array(items) => items.iter().find_map(hidden_text),
-        Value::Object(members) => members.iter().find_map(|(name, value)| {
-            let name = Some(name.as_str()).filter(|name| hides_text(name));
-            name.or_else(|| hidden_text(value))
-        }),
+        Value::Object(members) => {
+            for (name, value) in members {
+                if hides_text(name) {
+                    return Some(name);
+                }
+                if let Some(text) = hidden_text(value) {
+                    return Some(text);
+                }
+            }
+            None
+        }
         _ => None,
     }
 }
 
-/// Removes hidden characters from the texts that models and humans read: titles, descriptions and
-/// `enumNames`. Returns whether a text has changed.
+/// Removes hidden characters from titles, descriptions and `enumNames`. Returns whether a text has
+/// changed.
 pub fn clean_texts(schema: &mut Value) -> bool {
     clean_keywords(schema, |keyword| matches!(keyword, "title" | "description" | "enumNames"))
 }
 
-/// Returns whether the value of a keyword is no name, choice or schema. The defaults of foreign schemas are remarks.
+/// Returns whether the value of a keyword is a remark: no name, choice or schema, but for example a
+/// default.
 fn is_remark(keyword: &str) -> bool {
     match Keyword::find(keyword) {
         Some(Keyword { holds, role, .. }) => holds == Holds::Text || role == Role::Annotation,
@@ -146,8 +157,10 @@ fn is_remark(keyword: &str) -> bool {
     }
 }
 
-/// Removes hidden characters from the values of the keywords that `is_cleaned`, at each depth. A pattern with hidden
-/// characters is removed, and so is a keyword with such a name. Returns whether the schema has changed.
+/// Removes hidden characters from the values of the keywords that `is_cleaned`. Returns whether the schema
+/// has changed.
+///
+/// A pattern or the name of a keyword with hidden characters is removed as a whole.
 fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     let mut has_hidden = false;
     each_subschema(schema, &mut |keywords| {
@@ -163,7 +176,7 @@ fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     has_hidden
 }
 
-/// Removes hidden characters from the strings of a value and the names of its members. The depth of a schema is limited.
+/// Removes hidden characters from the strings and names of a value of limited depth.
 fn clean_value(value: &mut Value) {
     match value {
         Value::String(text) => *text = clean(text),
@@ -178,11 +191,15 @@ fn clean_value(value: &mut Value) {
     }
 }
 
-/// Returns the first reference to another document.
 fn remote_reference(schema: &Value) -> Option<&str> {
-    let references = REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str());
-    let mut remote = references.filter(|reference| !reference.starts_with('#'));
-    remote.next().or_else(|| subschemas(schema).find_map(|inside| remote_reference(inside.schema)))
+    for keyword in REFERENCES {
+        if let Some(Value::String(reference)) = schema.get(keyword)
+            && !reference.starts_with('#')
+        {
+            return Some(reference);
+        }
+    }
+    subschemas(schema).find_map(|inside| remote_reference(inside.schema))
 }
 
 #[cfg(test)]
@@ -242,14 +259,13 @@ mod tests {
             json!({"$defs": {"A": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/A"}}}),
             json!({"$defs": {"A": {"$anchor": "a"}}, "properties": {"a": {"$ref": "#a"}}}),
             json!({"properties": {"parent": {"$ref": "#"}}}),
-            // These are not references: a property with the name of a keyword, and a default value.
             json!({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "https://example.com"}}),
         ] {
             assert_eq!(refusal(schema.clone()), None, "{schema}");
         }
     }
 
-    /// For each place of a text in a schema, what becomes of a text with hidden characters.
+    /// What becomes of a text with hidden characters in each place of a schema.
     #[test]
     fn no_text_of_a_schema_hides_characters() {
         let hidden = "a\u{200b}\u{e0041}\u{202e}";

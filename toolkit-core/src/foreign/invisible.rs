@@ -1,8 +1,9 @@
 //! Invisible characters: they can hide text from a human, or change the meaning of text on the screen.
 
-/// Returns whether the character is invisible and never needed in text for humans. These characters are
-/// control characters except line breaks and tabs, marks that change the direction of text, characters
-/// without width, the fillers of Hangul, and the Unicode blocks that can carry hidden text.
+/// Returns whether the character is invisible and never needed in text for humans.
+///
+/// These are control characters except line breaks and tabs, direction marks, characters without width,
+/// the fillers of Hangul, and the Unicode blocks that can carry hidden text.
 fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -12,19 +13,20 @@ fn is_hidden(character: char) -> bool {
     }
 }
 
-/// Returns whether a sequence of such characters can carry any text: the copies of ASCII letters in the block Tags, and
-/// the 240 variation selectors of the supplement.
+/// Returns whether a sequence of such characters can carry any text.
+///
+/// These are the copies of ASCII letters in the block Tags, and 240 variation selectors.
 fn carries_text(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns whether the character is one of the first 16 variation selectors.
 fn is_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Returns whether a selector chooses the form of the character before it, as text or as emoji. A selector elsewhere, or a
-/// second selector, can carry hidden text.
+/// Returns whether a selector shows the character before it as text or as emoji.
+///
+/// A selector elsewhere, or a second one, can carry hidden text.
 fn chooses_form(selector: char, before: Option<char>) -> bool {
     let has_forms = matches!(
         before,
@@ -45,9 +47,9 @@ fn chooses_form(selector: char, before: Option<char>) -> bool {
     has_forms && matches!(selector, '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Returns whether the character is invisible but needed in some scripts and emoji. These characters are soft
-/// hyphens, joiners, marks for the direction of a letter, fillers and variation selectors. Two strings that
-/// differ only in such characters look alike.
+/// Returns whether the character is invisible but needed in some scripts and emoji.
+///
+/// Two strings that differ only in such characters look alike.
 fn is_mark(character: char) -> bool {
     is_selector(character)
         || matches!(
@@ -65,7 +67,7 @@ fn is_mark(character: char) -> bool {
         )
 }
 
-/// Returns the characters of `text` without the selectors that choose no form, and without those that `is_removed`.
+/// Returns `text` without the characters that `is_removed`, and selectors that choose no form.
 fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = char> {
     let mut before = None;
     text.chars().filter(move |character| {
@@ -78,7 +80,7 @@ fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = cha
     })
 }
 
-/// Returns `text` without hidden characters. A model may read such characters, but a human does not see them.
+/// Returns `text` without hidden characters, which a model may read but a human does not see.
 #[must_use]
 pub fn clean(text: &str) -> String {
     visible(text, is_hidden).collect()
@@ -90,17 +92,18 @@ pub fn is_clean(text: &str) -> bool {
     visible(text, is_hidden).eq(text.chars())
 }
 
-/// Returns whether `text` has hidden characters apart from the ends of lines of some systems.
+/// Returns whether `text` has hidden characters other than the line ends of some systems.
 #[must_use]
 pub fn hides_text(text: &str) -> bool {
     visible(text, is_hidden).ne(text.chars().filter(|character| *character != '\r'))
 }
 
-/// Returns `text` without the characters that can carry hidden text. Other invisible characters, such as the control
-/// characters in the output of a terminal, stay.
+/// Returns `text` without the characters that can carry hidden text.
+///
+/// Other invisible characters stay, such as the control characters of a terminal.
 #[must_use]
 pub fn without_hidden_text(text: String) -> String {
-    // The first bytes of these characters and of the selectors in UTF-8.
+    // The first bytes of these characters and the selectors in UTF-8.
     if !text.bytes().any(|byte| matches!(byte, 0xef | 0xf3)) {
         return text;
     }
@@ -109,9 +112,8 @@ pub fn without_hidden_text(text: String) -> String {
 
 /// Returns `text` with every invisible character written as an escape of JSON, such as `\u202e`.
 ///
-/// Use this function to show values from the model in a question to the user. Otherwise, characters that
-/// change the direction of text or have no width can make a value look like another value. Line breaks and
-/// tabs stay. JSON text remains valid JSON with the same value.
+/// Invisible characters can make a value look like another one to the user. Line breaks and tabs stay.
+/// JSON text remains valid JSON with the same value.
 ///
 /// ```
 /// use toolkit_core::foreign::show_invisible;
@@ -206,7 +208,7 @@ mod tests {
 
         #[test]
         fn different_strings_look_different(one in strings(), other in strings()) {
-            // The strings are compared as JSON, because a string may itself contain the text of an escape.
+            // Compared as JSON, because a string may itself contain the text of an escape.
             let shown = |text: &String| show_invisible(&Value::from(text.as_str()).to_string());
             prop_assert_eq!(one == other, shown(&one) == shown(&other));
         }

@@ -3,7 +3,6 @@
 use super::foreign_text::shorten;
 use std::fmt;
 
-/// The maximum length of a message, in characters.
 const LONGEST: usize = 512;
 
 /// A report about one changed or rejected tool of a tool list.
@@ -17,39 +16,39 @@ const LONGEST: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolIssue {
-    /// The tool's name as listed by the server, shortened to 128 characters. Empty if the issue concerns the
-    /// whole list.
+    /// The tool's name in at most 128 characters, or empty if the issue concerns the whole list.
     pub tool: String,
-    /// The kind of issue.
+    /// What is wrong.
     pub kind: ToolIssueKind,
-    /// The fault, and the consequence. At most 512 characters.
+    /// The fault and the consequence, in at most 512 characters.
     pub message: String,
 }
 
-/// The kind of a [`ToolIssue`].
+/// The kind of a [`ToolIssue`]. Except for the kinds that say otherwise, the tool is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ToolIssueKind {
-    /// The entry is not a tool, for instance because a field is missing. The tool is left out.
+    /// The entry is not a tool, for instance without a required field.
     Malformed,
-    /// The name has illegal characters. The tool is registered under a legal name.
+    /// The name has illegal characters; the tool gets a legal one.
     Renamed,
-    /// The name cannot be made legal. The tool is left out.
+    /// The name cannot be made legal.
     IllegalName,
-    /// An earlier tool of the list has the same name. The later tool is left out.
+    /// An earlier tool of the list has the same name.
     Duplicate,
-    /// The description was too long and was cut, or it, the title or a text of a schema contained invisible characters
-    /// that were removed. A pattern with such characters was removed as a whole.
+    /// The description was cut, or invisible characters were removed from a text; the tool is registered.
+    ///
+    /// A pattern with such characters was removed as a whole.
     Description,
-    /// A schema is too large, too deep or invalid, or has invisible characters in a name or choice. The tool is left out. If
-    /// only the output schema is at fault, the tool is registered without an output schema.
+    /// A schema is too large, too deep or invalid, or has invisible characters in a name or choice.
+    ///
+    /// If only the output schema is at fault, the tool is registered without it.
     Schema,
-    /// A schema refers to another document. References are never fetched. The tool is left out.
+    /// A schema refers to another document. References are never fetched.
     RemoteReference,
-    /// The tool runs only as a task (`taskSupport`), which the client does not support. The tool is left out.
+    /// The tool runs only as a task (`taskSupport`), which the client does not support.
     Task,
-    /// The tool is only for the server's own page in the client (`_meta.ui.visibility`), and not for a model. The tool is left
-    /// out.
+    /// The tool is only for the server's own page in the client (`_meta.ui.visibility`).
     App,
     /// The server lists more tools than allowed. The rest is left out.
     TooMany,
@@ -58,10 +57,9 @@ pub enum ToolIssueKind {
 }
 
 impl ToolIssue {
-    /// Creates an issue. The name of the tool is shortened to 128 characters, the message to 512.
+    /// Creates an issue, and shortens the name to 128 characters, the message to 512.
     #[must_use]
     pub fn new(tool: &str, kind: ToolIssueKind, message: impl Into<String>) -> Self {
-        // The message may contain a long text from the server.
         Self { tool: tool.chars().take(128).collect(), kind, message: shorten(message.into(), LONGEST) }
     }
 }

@@ -10,21 +10,25 @@ const SUFFIX: usize = 6;
 
 /// Returns the registered name of a tool: a legal name in `namespace`.
 ///
-/// A source may use names in another script, and several illegal names can become the same legal name. Therefore, such a
-/// name gets a suffix: a digest of the foreign name. No name depends on other tools.
+/// Several illegal names can become the same legal name, so such a name gets a digest of the foreign name
+/// as a suffix. No name depends on other tools.
 pub fn legal_name(name: &str, namespace: Option<&str>, notes: &mut Vec<Note>) -> Result<ToolName, Note> {
     let illegal = |error: NameError| (ToolIssueKind::IllegalName, format!("was left out: {error}"));
-    let qualified = |method: &str| match namespace {
-        Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
-        None => ToolName::new(method),
-    };
+
     if name.is_empty() || name.chars().count() > MAX_NAME_LENGTH {
-        return ToolName::new(name).and(qualified(name)).map_err(illegal);
+        return ToolName::new(name).and(qualified(namespace, name)).map_err(illegal);
     }
-    let Err(error) = ToolName::new(name) else { return qualified(name).map_err(illegal) };
+    let Err(error) = ToolName::new(name) else { return qualified(namespace, name).map_err(illegal) };
     let digest: String = schema_hash(&name.into()).chars().take(SUFFIX).collect();
-    let legal = qualified(&format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
+    let legal = qualified(namespace, &format!("{}_{digest}", error.suggestion())).map_err(illegal)?;
     let message = format!("has an illegal name and was registered as `{legal}`");
     notes.push((ToolIssueKind::Renamed, message));
     Ok(legal)
+}
+
+fn qualified(namespace: Option<&str>, method: &str) -> Result<ToolName, NameError> {
+    match namespace {
+        Some(namespace) => ToolName::qualified(namespace, method, Separator::default()),
+        None => ToolName::new(method),
+    }
 }

@@ -7,17 +7,17 @@ use crate::pattern::PerTool;
 
 /// Limits consecutive failed attempts of the model, per tool and run.
 ///
-/// An attempt counts as failed if its error asks the model to call again. This holds for
-/// [`ToolError::retry`](crate::ToolError::retry) and for invalid arguments. From the last allowed attempt on,
-/// the error tells the model to stop, and has the kind [`ErrorKind::Exhausted`], so that the program can stop
-/// too.
+/// An attempt counts as failed if its error asks the model to call again, as
+/// [`ToolError::retry`](crate::ToolError::retry) and errors about invalid arguments do. From the last
+/// allowed attempt on, the error tells the model to stop. Its kind, [`ErrorKind::Exhausted`], tells the
+/// program.
 ///
 /// The tool still runs after the limit, and a successful call resets the count. Failed calls of one batch
 /// count as one attempt, because the model has not read their results yet.
 ///
-/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without a run context,
-/// each dispatcher is a separate run, and clones of the middleware share the counts. Add this middleware before all others, so that their retries do not
-/// count.
+/// Dispatchers with the same [`RunContext`](crate::Dispatcher::with_run) share a run. Without one, each
+/// dispatcher is a run, and clones of the middleware share the counts. Add this middleware before all
+/// others, so that their retries do not count.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry};
@@ -36,13 +36,14 @@ pub struct AttemptLimit {
 }
 
 impl AttemptLimit {
-    /// Creates a limit of `attempts` for each tool. A limit of zero counts as one.
+    /// Creates a limit of `attempts` for each tool. Zero counts as one.
     pub fn new(attempts: u32) -> Self {
         Self { all: attempts, tools: PerTool::default(), without_run: Attempts::default() }
     }
 
-    /// Sets the limit for tools with a name matching `pattern`, with or without its namespace. In the pattern, `*`
-    /// matches any string and `?` any character. The first matching pattern applies.
+    /// Sets the limit for tools with a name matching `pattern`. The first matching pattern applies.
+    ///
+    /// Names match with or without their namespace, where `*` matches any string and `?` any character.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -77,7 +78,6 @@ impl Middleware for AttemptLimit {
                 let is_last = failed >= limit.max(1);
                 Err(if is_last { error.exhausted(context.known_name(), failed) } else { error })
             }
-            // Other errors do not ask the model to call again.
             Err(error) => Err(error),
         }
     }

@@ -14,20 +14,19 @@ use std::time::Duration;
 /// Caches the outputs of identical calls: calls of the same tool with the same
 /// [arguments](ToolRequest::canonical_arguments), in any batch.
 ///
-/// Only [selected](Self::for_tool) tools are cached. Select tools whose output depends on nothing but their
-/// arguments and the state. Registries with different state share no outputs, and neither do runs with different
-/// state if the tool [declares](crate::ToolDefinition::state_needs) its type, as a parameter with `#[state]` does: each
-/// state has entries of its own.
-/// The cache does not know what else a tool reads from its context: the user, the session, the run and undeclared
-/// state of the run. Tools with [computed](crate::ArgumentTransform::computed) arguments are never cached. Errors are
-/// not cached. An output from the cache repeats neither the session changes nor the actions of the original call.
+/// Select tools [by name](Self::for_tool) whose output depends on nothing but their arguments and the
+/// state. Registries with different state share no outputs. Neither do runs, if the tool
+/// [declares](crate::ToolDefinition::state_needs) the type of the state, as a parameter with `#[state]`
+/// does. The cache does not know what else a tool reads from its context: the user, the session, the run
+/// and undeclared state of the run. Tools with [computed](crate::ArgumentTransform::computed) arguments
+/// and errors are never cached. A cached output repeats neither session changes nor actions.
 ///
-/// If an identical call is already running, the call waits and shares its outcome, including errors. If the
-/// running call is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its
-/// entries. If the cache is full, the least recently used entry is removed.
+/// A call identical to a running one waits and shares its outcome, including errors. If the running call
+/// is cancelled, one of the waiting calls runs instead. Replacing a tool invalidates its entries. A full
+/// cache loses the least recently used entry.
 ///
-/// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached outputs.
-/// Clones share the entries.
+/// Add the cache after [`Permissions`](super::Permissions), otherwise denied callers can read cached
+/// outputs. Clones share the entries.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,24 +46,22 @@ pub struct Cache {
     entries: Arc<Mutex<LruCache<CallKey, CachedOutcome>>>,
 }
 
-/// Everything that an output depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     tool: Box<str>,
-    /// The canonical arguments.
     arguments: Box<str>,
     state: SeenState,
 }
 
 struct CachedOutcome {
-    /// The tool that has this name. Another tool with the name replaces the entry.
+    /// The tool with this name. Another one replaces the entry.
     tool: Weak<dyn Tool>,
     answer: SharedOutcome,
 }
 
 impl Cache {
-    /// Creates an empty cache for at most `entries` outputs. A maximum of zero counts as one. No tool is
-    /// selected yet.
+    /// Creates an empty cache for at most `entries` outputs of tools still to be selected. Zero counts as
+    /// one.
     pub fn new(entries: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -74,7 +71,7 @@ impl Cache {
         }
     }
 
-    /// Selects tools with a full name matching `pattern`. In the pattern, `*` matches any string and `?` any
+    /// Selects tools with a full name matching `pattern`, where `*` matches any string and `?` any
     /// character.
     ///
     /// # Errors
@@ -84,8 +81,7 @@ impl Cache {
         Ok(self)
     }
 
-    /// Removes all entries, for example after the data behind the tools has changed. Calls still running do
-    /// not add their outputs afterwards.
+    /// Removes all entries. Running calls do not add their outputs afterwards.
     pub fn clear(&self) {
         self.entries().clear();
     }
@@ -103,18 +99,14 @@ impl Cache {
         Some(CallKey { tool: name.as_str().into(), arguments, state })
     }
 
-    /// Returns the cached outcome for calls with this `key`. If there is no valid outcome, adds and returns an empty
-    /// outcome, to be set by the caller.
+    /// Returns the outcome for `key`, or a new one to be set by the caller.
     fn answer(&self, key: &CallKey, tool: &Arc<dyn Tool>) -> SharedOutcome {
         let mut entries = self.entries();
-        if let Some(entry) = entries.get(key) {
-            let is_good = entry.answer.get().is_none_or(|shared| {
-                shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
-            });
-            let is_same = std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool));
-            if is_good && is_same {
-                return entry.answer.clone();
-            }
+        if let Some(entry) = entries.get(key)
+            && std::ptr::addr_eq(entry.tool.as_ptr(), Arc::as_ptr(tool))
+            && self.is_valid(&entry.answer)
+        {
+            return entry.answer.clone();
         }
         let entry = CachedOutcome { tool: Arc::downgrade(tool), answer: Arc::default() };
         let answer = entry.answer.clone();
@@ -122,7 +114,13 @@ impl Cache {
         answer
     }
 
-    /// Removes the entry for `key`, unless another outcome has replaced `answer` in the entry.
+    /// Returns whether an outcome is still to be set, or a success that has not expired.
+    fn is_valid(&self, answer: &SharedOutcome) -> bool {
+        let Some(shared) = answer.get() else { return true };
+        shared.outcome.is_ok() && self.time_to_live.is_none_or(|limit| shared.at.elapsed() < limit)
+    }
+
+    /// Removes the entry for `key`, unless another outcome has replaced `answer`.
     fn forget(&self, key: &CallKey, answer: &SharedOutcome) {
         let mut entries = self.entries();
         if entries.peek(key).is_some_and(|entry| Arc::ptr_eq(&entry.answer, answer)) {
@@ -154,5 +152,5 @@ setters! { Cache:
     with_time_to_live(time_to_live: Duration) = Some(time_to_live);
 }
 
-// The outputs are not shown, because they may be secrets.
+// The outputs may be secrets.
 impl_debug!(Cache, |this| tools: this.tools, time_to_live: this.time_to_live, entries: this.entries().len());

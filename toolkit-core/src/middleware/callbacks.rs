@@ -15,12 +15,11 @@ type OnError = dyn Fn(ToolRequest, ToolError) -> OutcomeFuture<'static> + Send +
 
 /// Calls callbacks before and after a tool.
 ///
-/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns an
-/// outcome, the call ends without calling other callbacks or the tool.
+/// Callbacks of one kind are called in the order in which they were added. If a `before` callback returns
+/// an outcome, the call ends without other callbacks or the tool.
 ///
-/// Each `after` callback receives the output of the previous `after` callback, and each `on_error` callback
-/// the error of the previous one. If a callback turns an output into an error, or an error into an output,
-/// the callback's result is the final outcome. Clones share the callbacks.
+/// Each `after` or `on_error` callback receives the output or error of the previous one. If it turns one
+/// into the other, this is the final outcome. Clones share the callbacks.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolCall, ToolOutput, ToolRegistry};
@@ -57,8 +56,7 @@ impl Callbacks {
         Self::default()
     }
 
-    /// Adds a callback that is called before the tool. The callback may change the arguments. If the callback returns
-    /// an outcome, the tool does not run.
+    /// Adds a callback before the tool, which may change the arguments or return the outcome.
     pub fn before(
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
@@ -71,8 +69,9 @@ impl Callbacks {
         })
     }
 
-    /// Adds an asynchronous callback that is called before the tool. The callback returns `Continue` with the request,
-    /// or `Break` with the outcome of the call.
+    /// Adds an asynchronous callback before the tool.
+    ///
+    /// It returns `Continue` with the request, or `Break` with the outcome of the call.
     pub fn before_async<Fut>(mut self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ControlFlow<Result<ToolOutput, ToolError>, ToolRequest>> + Send + 'static,
@@ -89,7 +88,7 @@ impl Callbacks {
         self.after_async(move |request, output| ready(callback(&request, output)))
     }
 
-    /// Adds an asynchronous callback to replace the output of a successful call.
+    /// Adds an asynchronous form of [`after`](Self::after).
     pub fn after_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolOutput) -> Fut + Send + Sync + 'static,
@@ -109,7 +108,7 @@ impl Callbacks {
         self.on_error_async(move |request, error| ready(callback(&request, error)))
     }
 
-    /// Adds an asynchronous callback to replace the error of a failed call.
+    /// Adds an asynchronous form of [`on_error`](Self::on_error).
     pub fn on_error_async<Fut>(
         mut self,
         callback: impl Fn(ToolRequest, ToolError) -> Fut + Send + Sync + 'static,

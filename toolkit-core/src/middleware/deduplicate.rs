@@ -7,16 +7,16 @@ use crate::output::ToolOutput;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Runs identical calls of a batch only once. Calls are identical if they have the same tool and the same
-/// [arguments](ToolRequest::canonical_arguments), regardless of their formatting.
+/// Runs identical calls of a batch only once.
 ///
-/// The duplicates get the same result with a warning for the model. Calls always run if the tool is marked as
-/// [not idempotent](crate::ToolMetadata::idempotent), if the arguments are not JSON, or if the program
-/// [computes](crate::ArgumentTransform::computed) an argument. If the running call is cancelled, a duplicate
-/// runs in its place.
+/// They have the same tool and the same [arguments](ToolRequest::canonical_arguments). The duplicates get
+/// the same result with a warning for the model. Calls always run if the tool is [not
+/// idempotent](crate::ToolMetadata::idempotent), if the arguments are not JSON, or if the program
+/// [computes](crate::ArgumentTransform::computed) one. If the running call is cancelled, a duplicate runs
+/// in its place.
 ///
-/// If [`Retry`](super::Retry) is added before this middleware, a failed call can run again. Each retry then
-/// runs once for the call and all duplicates. Clones share the calls.
+/// If [`Retry`](super::Retry) is added before this middleware, each retry runs once for the call and all
+/// duplicates. Clones share the calls.
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry};
@@ -31,15 +31,14 @@ pub struct Deduplicate {
     batches: Arc<Mutex<Batches>>,
 }
 
-/// The calls of running batches, by the address of the batch token. The `Weak` pointer keeps the address from being
-/// reused.
+/// Batches by the address of their token, which the `Weak` pointer keeps from being reused.
 type Batches = HashMap<usize, (Weak<u64>, Calls)>;
 
-/// The outcomes of the calls of one batch, by tool name and arguments.
+/// Outcomes by tool name and arguments.
 type Calls = HashMap<(String, String), AttemptOutcomes>;
 
-/// The shared outcomes of identical calls, one for each attempt. `made` counts the attempts of each call. Its key is
-/// the position of the call.
+/// The outcomes of identical calls, one for each attempt. `made` counts the attempts by the position of
+/// the call.
 #[derive(Debug, Default)]
 struct AttemptOutcomes {
     outcomes: Vec<SharedOutcome>,
@@ -47,15 +46,15 @@ struct AttemptOutcomes {
 }
 
 impl Deduplicate {
-    /// The warning for the model, added to the result of a duplicate call.
+    /// The warning for the model in the result of a duplicate call.
     pub const WARNING: &str = "this call was not run: another call of the same turn is identical, and this is its result; do not repeat calls";
 
-    /// Creates middleware that runs identical calls of a batch only once.
+    /// Creates the middleware.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the outcome that identical calls of the batch share for this attempt.
+    /// Returns the outcome that identical calls share for this attempt.
     fn outcome(&self, request: &ToolRequest, arguments: &str) -> SharedOutcome {
         let token = request.batch_token();
         let mut batches = lock(&self.batches);
@@ -89,18 +88,22 @@ impl Middleware for Deduplicate {
 }
 
 fn repeated(outcome: Outcome) -> Outcome {
-    let warned = |text: &str| match text {
-        "" => Deduplicate::WARNING.to_owned(),
-        text => format!("{text}\n{}", Deduplicate::WARNING),
-    };
     match outcome {
         Ok(output) => {
-            let message = warned(output.message());
+            let message = with_warning(output.message());
             Ok(ToolOutput::with_message(output, message))
         }
         Err(error) => {
-            let message = warned(error.message());
+            let message = with_warning(error.message());
             Err(ToolError::with_message(error, message))
         }
+    }
+}
+
+fn with_warning(message: &str) -> String {
+    if message.is_empty() {
+        Deduplicate::WARNING.to_owned()
+    } else {
+        format!("{message}\n{}", Deduplicate::WARNING)
     }
 }

@@ -38,10 +38,12 @@ pub enum Permission {
 pub struct ApprovalRequest {
     /// The call that needs approval.
     pub request: ToolRequest,
-    /// The arguments that the tool will decode, in their normal form: with the names of the parameters, and with the
-    /// published defaults. A call with an integer that a [`Value`] would round is refused before it is judged.
+    /// The arguments that the tool will decode, with the names of the parameters and the published
+    /// defaults.
+    ///
+    /// A call is refused if a [`Value`] would round one of its integers.
     pub arguments: Value,
-    /// The reason why the call needs approval.
+    /// Why the call needs approval.
     pub reason: String,
 }
 
@@ -51,33 +53,31 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// The call runs.
     Approve,
-    /// The call runs. If a rule asks for approval of a later call of the tool with the same reason, the call runs
-    /// without another request.
+    /// The call runs, and so do later calls of the tool that need approval for the same reason.
     ///
-    /// The approval is valid for the [session](crate::Session) and its clones, or for the run if the run has no
-    /// session. Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these permissions,
-    /// including calls of other users. To keep the approval longer, the program must store it and answer later requests
-    /// itself.
+    /// The approval is valid for the [session](crate::Session) and its clones, or else for the run.
+    /// Without a [run](crate::Dispatcher::with_run), it is valid for all calls with these permissions,
+    /// including calls of other users. To keep it longer, the program must store it and answer later
+    /// requests itself.
     ApproveForSession,
-    /// The call runs with these arguments instead of the arguments from the model, unless the tool refuses them or a
-    /// rule denies them.
+    /// The call runs with these arguments, unless the tool refuses them or a rule denies them.
     Change(Value),
     /// The call does not run. The model reads the reason.
     Deny(String),
-    /// The decision comes later. The call does not run now, but ends with an error of the kind
-    /// [`Pending`](crate::ErrorKind::Pending). An agent then interrupts its run until the program provides
-    /// the decision.
+    /// The decision comes later.
+    ///
+    /// The call ends with an error of the kind [`Pending`](crate::ErrorKind::Pending), and an agent
+    /// interrupts its run until then.
     Later,
 }
 
 /// Approvals decided before their calls run.
 ///
-/// Add them to a run as an [extension](RunContext::with_extension). For these calls, [`Permissions`] use the approvals
-/// in the extension and do not ask the handler.
+/// Add them to a run as an [extension](RunContext::with_extension). [`Permissions`] use them and do not
+/// ask the handler.
 ///
-/// An approval holds for calls with the id, the tool name and the arguments of the call that it was decided for. If the
-/// tool is a tool of another dispatcher, the approval holds there, too. It does not hold for calls that a tool makes
-/// itself.
+/// An approval holds for calls with the same id, tool name and arguments, also if the tool belongs to a
+/// nested dispatcher. It does not hold for calls that a tool makes itself.
 ///
 /// ```
 /// use toolkit_ai::{RunContext, ToolCall};
@@ -97,7 +97,7 @@ impl DecidedApprovals {
         Self::default()
     }
 
-    /// Adds the approval for a call. It replaces an earlier approval for the same call.
+    /// Adds the approval for a call, replacing an earlier one.
     pub fn with(mut self, call: &ToolCall, approval: Approval) -> Self {
         let of_id = self.0.entry(call.id.clone()).or_default();
         of_id.retain(|(known, _)| !is_same(known, &call.name, call.arguments.as_str()));
@@ -105,7 +105,6 @@ impl DecidedApprovals {
         self
     }
 
-    /// Returns the approval for a call, as the model wrote the call.
     pub(crate) fn of(&self, id: &CallId, name: &str, arguments: &str) -> Option<&Approval> {
         let mut of_id = self.0.get(id)?.iter();
         of_id.find(|(call, _)| is_same(call, name, arguments)).map(|(_, approval)| approval)
@@ -116,7 +115,6 @@ fn is_same(call: &ToolCall, name: &str, arguments: &str) -> bool {
     call.name == name && call.arguments.as_str() == arguments
 }
 
-/// The approval decided for a call, as an extension of the call's context.
 #[derive(Debug, Clone)]
 pub(crate) struct DecidedApproval(pub(crate) Approval);
 
@@ -125,29 +123,27 @@ type ApprovalHandler =
 
 /// Allows or denies calls by rules, or asks for approval.
 ///
-/// The first rule that applies to a call decides. If no rule applies, the call is [denied](Self::otherwise). So add the
-/// denying rules first. For example, a rule to deny privileged tools has no effect on a read-only tool if an earlier
-/// rule allows all read-only tools. [`overruled`](Self::overruled) finds tools with such an ineffective rule.
+/// The first rule that applies to a call decides; without one, the call is [denied](Self::otherwise). So
+/// add the denying rules first: a rule to deny privileged tools has no effect on a read-only tool if an
+/// earlier rule allows all read-only tools. [`overruled`](Self::overruled) finds such tools.
 ///
-/// The arguments are checked before rules with conditions and before approvals, so neither sees invalid arguments.
-/// If a rule asks for approval, the [handler](Self::with_handler) decides within its
-/// [time limit](Self::with_patience). The call does not hold a permit while it waits. The error of a denied
-/// call tells the model the reason.
+/// Rules with conditions and approvers see only valid arguments. If a rule asks for approval, the
+/// [handler](Self::with_handler) decides within its [time limit](Self::with_patience). The call holds no
+/// permit while it waits.
 ///
-/// If several calls of a tool need approval for the same reason, the handler receives them one after another.
-/// So an approval [for the session](Approval::ApproveForSession) also applies to the calls still waiting.
-/// Calls wait for each other within a session, within a run if it has no session, or within a batch if it has
-/// no run.
-/// Clones share the approvals for calls without a session or run.
+/// Calls of a tool that need approval for the same reason reach the handler one after another, so an
+/// approval [for the session](Approval::ApproveForSession) also applies to those still waiting. They wait
+/// for each other within a session, or else within a run, or else within a batch. Clones share the
+/// approvals for calls without a session or run.
 ///
 /// # Rules without tools
 ///
-/// A rule to deny calls or to ask that selects no tool is a mistake, such as a misspelled tag: calls that it should stop
-/// would run. If a pattern or a custom tag of such a rule selects no tool of a fixed registry, all calls are refused.
-/// [`Dispatcher::check`](crate::Dispatcher::check) returns the mistakes before that, and an agent with them is not built.
-/// Tools of a [live registry](crate::LiveRegistry) come and go, so there they are
-/// [warnings](crate::Dispatcher::warnings). A rule after a more lenient rule for all calls is the same mistake: it is never
-/// reached.
+/// A rule to deny or to ask whose pattern or custom tag selects no tool of a fixed registry is a mistake,
+/// such as a misspelled tag. Calls that it should stop would run, so all calls are refused. The same holds
+/// for a rule after a more lenient rule for all calls, which is never reached.
+///
+/// [`Dispatcher::check`](crate::Dispatcher::check) returns these mistakes, and an agent with them is not
+/// built. For a [live registry](crate::LiveRegistry), they are [warnings](crate::Dispatcher::warnings).
 ///
 /// ```
 /// use toolkit_ai::{Dispatcher, ToolRegistry, ToolTag};
@@ -198,7 +194,7 @@ impl Permissions {
         Self::default()
     }
 
-    /// Adds a rule. The rules added before take precedence.
+    /// Adds a rule after the earlier ones.
     pub fn rule(mut self, rule: PermissionRule) -> Self {
         self.rules.push(rule);
         self
@@ -210,8 +206,9 @@ impl Permissions {
         self
     }
 
-    /// Sets the handler for approvals. The handler may wait for a person. Cancelling the call drops the
-    /// handler's future.
+    /// Sets the handler for approvals, which may wait for a person.
+    ///
+    /// Cancelling the call drops the handler's future.
     pub fn with_handler<Fut>(
         mut self,
         handler: impl Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
@@ -223,16 +220,17 @@ impl Permissions {
         self
     }
 
-    /// Sets the time limit of the handler. If the handler has not answered after `limit`, or if there is no
-    /// handler, the answer is `unanswered`.
+    /// Sets the time limit of the handler, and the answer if it expires or there is no handler.
     pub fn with_patience(mut self, limit: Duration, unanswered: Approval) -> Self {
         self.patience = Some(limit);
         self.unanswered = unanswered;
         self
     }
 
-    /// Postpones all approvals. Each call that needs approval ends with an error of the kind
-    /// [`Pending`](crate::ErrorKind::Pending), and an agent interrupts its run. Replaces the handler.
+    /// Postpones all approvals, and replaces the handler.
+    ///
+    /// Each call that needs approval ends with an error of the kind
+    /// [`Pending`](crate::ErrorKind::Pending), and an agent interrupts its run.
     pub fn decide_later(self) -> Self {
         self.with_handler(|_| std::future::ready(Approval::Later))
     }
@@ -244,11 +242,10 @@ impl Permissions {
         rule.map_or(&self.otherwise, |rule| &rule.permission)
     }
 
-    /// Returns the names of the tools for which a strict rule is ineffective, because an earlier, more lenient rule
-    /// takes precedence.
+    /// Returns the names of the tools for which a strict rule comes after a more lenient rule.
     ///
-    /// For these tools, the order of the rules may be a mistake; a test can check that there are none. Three kinds of
-    /// rules count as deliberate: rules for a single tool, rules for some arguments, and a final rule for all calls.
+    /// Use it in a test of the order. Rules for a single tool, rules for some arguments, and a final rule
+    /// for all calls count as deliberate.
     ///
     /// ```
     /// use toolkit_ai::{ToolDefinition, ToolMetadata, ToolName, ToolTag};
@@ -266,23 +263,20 @@ impl Permissions {
     /// ```
     #[must_use]
     pub fn overruled<'a>(&self, tools: impl IntoIterator<Item = &'a ToolDefinition>) -> Vec<&'a ToolName> {
-        let is_overruled = |definition: &ToolDefinition| {
-            let mut rules = self.rules.iter().filter(|rule| rule.may_apply(definition));
-            let first = rules.find(|rule| !rule.is_narrow());
-            first.is_some_and(|first| {
-                rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
-            })
-        };
-        tools.into_iter().filter(|tool| is_overruled(tool)).map(|tool| &tool.name).collect()
+        tools.into_iter().filter(|tool| self.is_overruled(tool)).map(|tool| &tool.name).collect()
     }
 
-    /// Returns whether any rule for this tool has a condition on arguments.
+    fn is_overruled(&self, definition: &ToolDefinition) -> bool {
+        let mut rules = self.rules.iter().filter(|rule| rule.may_apply(definition));
+        let Some(first) = rules.find(|rule| !rule.is_narrow()) else { return false };
+        rules.any(|later| !later.is_for_all() && later.strictness() > first.strictness())
+    }
+
     fn has_conditions(&self, definition: &ToolDefinition) -> bool {
         self.rules.iter().any(|rule| !rule.of_call.is_empty() && rule.may_apply(definition))
     }
 
-    /// Returns the approval decided before the call if there is one, or else the answer of the handler. Emits
-    /// events about the request and the decision.
+    /// Returns the decided approval, or else the handler's.
     async fn approval(&self, approval_request: ApprovalRequest) -> Approval {
         let context = approval_request.request.context().clone();
         let asked_at = Instant::now();
@@ -319,7 +313,7 @@ impl Permissions {
 }
 
 impl Middleware for Permissions {
-    /// Only those of rules to allow calls: the other ones are problems of [`Middleware::rules_without_tools`].
+    /// Only patterns of rules to allow calls: the others are in [`Middleware::rules_without_tools`].
     fn tool_patterns(&self) -> Vec<&str> {
         let allowing = self.rules.iter().filter(|rule| rule.permission == Permission::Allow);
         allowing.flat_map(PermissionRule::patterns).collect()
@@ -340,7 +334,7 @@ impl Middleware for Permissions {
     }
 
     async fn judge(&self, request: &mut ToolRequest) -> Result<(), ToolError> {
-        // Here, so that no middleware around these permissions can hide a rule without tools.
+        // Checked here, so that no outer middleware can hide a rule without tools.
         if let Some(registry) = request.fixed_registry()
             && let Some(reason) =
                 self.checked.refusal(registry, |registry| self.rules_without_tools(registry))
@@ -348,26 +342,23 @@ impl Middleware for Permissions {
             return Err(denied(request, &reason));
         }
         // Rules with conditions and approvers only receive calls that can run.
-        let read = |request: &ToolRequest| -> Result<Value, ToolError> {
-            request.validate()?;
-            request.arguments_value().cloned()
-        };
         let has_conditions = self.has_conditions(request.definition());
-        let arguments = if has_conditions { read(request)? } else { Value::Null };
+        let mut arguments = if has_conditions { request.valid_arguments()? } else { Value::Null };
         let reason = match self.decide(request.definition(), &arguments) {
             Permission::Allow => return Ok(()),
             Permission::Deny(reason) => return Err(denied(request, reason)),
             Permission::Ask(reason) => reason.clone(),
         };
-        let arguments = if has_conditions { arguments } else { read(request)? };
+        if !has_conditions {
+            arguments = request.valid_arguments()?;
+        }
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
-        // Without a run, batches may belong to different users, so the calls of a batch wait only for each
-        // other.
+        // Without a run, batches may belong to different users.
         let batch = request.context().run().is_none().then(|| request.batch());
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let _turn = turn.lock().await;
-        // An approval that was decided for this call may change its arguments.
+        // This approval may change the arguments.
         let is_decided = request.context().extension::<DecidedApproval>().is_some();
         if !is_decided && grants.has(tool.as_str(), &reason) {
             return Ok(());

@@ -10,23 +10,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum period of a rate. Longer periods could exceed the range of the clock.
+/// The maximum period, because longer ones could exceed the range of the clock.
 const LONGEST: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Limits the rate of calls, per tool and for all tools together.
 ///
 /// A limit of 60 calls a minute allows a burst of 60 calls, and then one call per second. A call over the
-/// limit reserves the next free time and waits for it. A call waits first for the limit of its tool, and does
-/// not delay calls of other tools meanwhile. Calls wait in the order of arrival, and a waiting call
-/// holds no permit of the dispatcher. If a waiting call is cancelled, its reservation is not given back.
+/// limit reserves the next free time and waits for it, first for the limit of its tool. Calls wait in the
+/// order of arrival, without a permit of the dispatcher, and do not delay calls of other tools. A
+/// cancelled call does not give its reservation back.
 ///
-/// If the wait for a limit would be longer than the [patience](Self::with_patience), the call is refused at once
-/// without a reservation. If other tools use up the common limit while the call waits for the limit of its tool,
-/// it may be refused after that wait. The error tells the model when to call again.
+/// If the wait for a limit would be longer than the [patience](Self::with_patience), the call is refused
+/// at once. It may also be refused after the wait for its tool, if other tools have used up the common
+/// limit. The error tells the model when to call again.
 ///
-/// The limits apply to all batches of a dispatcher and its clones. Clones of the middleware share the limits, also in
-/// other dispatchers. If this middleware is inside of
-/// [`Retry`](super::Retry), each attempt counts.
+/// Clones of the middleware share the limits. Inside of [`Retry`](super::Retry), each attempt counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -60,15 +58,16 @@ impl RateLimit {
         Self::default()
     }
 
-    /// Limits all tools together to `calls` in each period of `time`. A limit of zero calls counts as one.
+    /// Limits all tools together to `calls` per `time`. Zero calls count as one.
     pub fn for_all(mut self, calls: u32, time: Duration) -> Self {
         self.all = Some(Rate::new(calls, time));
         self
     }
 
-    /// Limits each tool with a name matching `pattern`, with or without its namespace to `calls` in each period of
-    /// `time`. A limit of zero calls counts as one. In the pattern, `*` matches any string and `?` any character. The
-    /// first matching pattern applies.
+    /// Limits each tool with a name matching `pattern` to `calls` per `time`. Zero calls count as one.
+    ///
+    /// Names match with or without their namespace, where `*` matches any string and `?` any character.
+    /// The first matching pattern applies.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern.
@@ -82,17 +81,15 @@ impl RateLimit {
         Ok(self)
     }
 
-    /// Sets the maximum wait of a call for both limits together. If the maximum is zero, every call over the limit is
-    /// refused at once.
+    /// Sets the maximum wait of a call for both limits.
+    ///
+    /// With zero, every call over the limit is refused at once.
     pub fn with_patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
         self
     }
 
-    /// Reserves the earliest time that the limit of the tool called `name` allows, and returns this time.
-    ///
-    /// # Errors
-    /// The necessary wait for one of the limits, if it exceeds the patience.
+    /// Reserves the earliest time for a tool, or returns the necessary wait if it exceeds the patience.
     fn reserve_for_tool(&self, name: &ToolName) -> Result<Instant, Duration> {
         let now = Instant::now();
         let mut schedule = lock(&self.schedule);
@@ -108,24 +105,17 @@ impl RateLimit {
         }
     }
 
-    /// Reserves the earliest time that the common limit allows, and returns this time.
-    ///
-    /// # Errors
-    /// The necessary wait, if it exceeds `patience`.
+    /// Reserves the earliest time in the common limit, or returns the necessary wait.
     fn reserve_for_all(&self, patience: Duration) -> Result<Instant, Duration> {
         let now = Instant::now();
         self.all.map_or(Ok(now), |rate| rate.reserve(&mut lock(&self.schedule).all, now, patience))
     }
 
-    /// Waits until both limits allow the call.
-    ///
-    /// # Errors
-    /// The necessary wait, if it exceeds the patience.
+    /// Waits until both limits allow the call, or returns the necessary wait if it exceeds the patience.
     async fn wait(&self, name: &ToolName) -> Result<(), Duration> {
         let arrival = Instant::now();
         sleep_to(self.reserve_for_tool(name)?).await;
-        // The common time is reserved after the wait for the tool. Reserved before, it would delay calls of other
-        // tools.
+        // Reserved before, the common time would delay calls of other tools.
         let patience = self.patience.saturating_sub(arrival.elapsed());
         sleep_to(self.reserve_for_all(patience)?).await;
         Ok(())
@@ -151,20 +141,18 @@ impl Middleware for RateLimit {
     }
 }
 
-/// The end of all current reservations: one time for all tools together, and one for each tool.
+/// The end of all reservations, for all tools together and for each tool.
 #[derive(Debug, Default)]
 struct Schedule {
     all: Option<Instant>,
     tools: HashMap<String, Option<Instant>>,
 }
 
-/// A limit for the rate of calls.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
-    /// The time that one call reserves: one second at a rate of 60 calls a minute.
+    /// The time of one call: one second at a rate of 60 calls a minute.
     each: Duration,
-    /// The maximum time from now to the end of the reservations at which the next call still runs at once. This allows
-    /// bursts.
+    /// How far ahead of now reservations may end while the next call still runs at once, as a burst.
     ahead: Duration,
 }
 
@@ -175,8 +163,7 @@ impl Rate {
         Self { each, ahead: time.saturating_sub(each) }
     }
 
-    /// Reserves the earliest time for a call and returns this time. Fails with the necessary wait if it exceeds
-    /// `patience`.
+    /// Reserves the earliest time for a call, or returns the necessary wait if it exceeds `patience`.
     fn reserve(
         self,
         used: &mut Option<Instant>,
@@ -191,7 +178,7 @@ impl Rate {
         Ok(start)
     }
 
-    /// Returns the earliest time for the next call. Time up to `used` is already reserved for other calls.
+    /// Returns the earliest time for the next call, where time up to `used` is reserved.
     fn earliest(self, used: Option<Instant>, now: Instant) -> Instant {
         let wait = used.map_or(Duration::ZERO, |used| used.saturating_duration_since(now));
         now + wait.saturating_sub(self.ahead)

@@ -11,8 +11,9 @@ use crate::schema::canonical_json;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// A call as received by [middleware](super::Middleware), with its tool, arguments and context. Clones are
-/// cheap and share the parsed arguments.
+/// A call as [middleware](super::Middleware) receives it.
+///
+/// Clones are cheap and share the parsed arguments.
 #[derive(Clone)]
 #[must_use]
 pub struct ToolRequest {
@@ -20,15 +21,13 @@ pub struct ToolRequest {
     arguments: Arc<CallArguments>,
     context: ToolContext,
     position: usize,
-    /// The token of the batch, shared by its calls. It is dropped with the last call of the batch.
+    /// The token, dropped with the last call of the batch.
     batch: Arc<u64>,
-    /// The registry of the dispatcher. `None` if it is live.
+    /// The registry, unless it is live.
     fixed_registry: Option<Arc<ToolRegistry>>,
 }
 
 /// The arguments of a call, read at most once for lanes, permissions, caches and duplicates.
-///
-/// If a rule reads them, it reads their normal form, and the tool then gets this form.
 pub(crate) struct CallArguments {
     tool: Arc<dyn Tool>,
     text: RawArguments,
@@ -45,12 +44,11 @@ impl CallArguments {
         Arc::new(Self { tool, text, normal, value, canonical })
     }
 
-    /// Returns the arguments as the model wrote them.
     pub(crate) fn as_str(&self) -> &str {
         self.text.as_str()
     }
 
-    /// Returns the text for the tool: the normal form if a rule has read it, otherwise the text of the model.
+    /// Returns the normal form if a rule has read it, otherwise the text of the model.
     ///
     /// # Errors
     /// A rule could not read the arguments, so the call does not run.
@@ -58,12 +56,11 @@ impl CallArguments {
         self.normal.get().map_or(Ok(self.as_str()), |normal| normal.as_deref().map_err(Clone::clone))
     }
 
-    /// Returns the value of the tool's lane parameter in the arguments. Returns `None` if the tool has no
-    /// lane or the arguments violate the contract.
+    /// Returns the value of the tool's lane parameter, if the arguments are valid.
     pub(crate) fn lane(&self) -> Option<String> {
         let definition = self.tool.definition();
         definition.metadata.lane.as_ref()?;
-        definition.lane_value(&serde_json::from_str(self.normal().ok()?).ok()?)
+        definition.lane_value(&self.normal().ok()?.parse().ok()?)
     }
 
     fn normal(&self) -> Result<&str, &ToolError> {
@@ -78,17 +75,21 @@ impl CallArguments {
     }
 
     fn value(&self) -> &Result<Value, ToolError> {
-        self.value.get_or_init(|| {
-            let normal = self.normal().map_err(Clone::clone)?;
-            let definition = self.tool.definition();
-            let rounded = definition.contract()?.rounded(normal);
-            if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
-        })
+        self.value.get_or_init(|| self.parse())
+    }
+
+    fn parse(&self) -> Result<Value, ToolError> {
+        let normal = self.normal().map_err(Clone::clone)?;
+        let rounded = self.tool.definition().contract()?.rounded(normal);
+        if rounded.is_empty() { parse_value(normal) } else { Err(ToolError::invalid_arguments(rounded)) }
     }
 
     fn canonical(&self) -> Option<&str> {
-        let write = || canonical_json(self.normal().ok()?).ok();
-        self.canonical.get_or_init(|| write().map(Into::into)).as_deref()
+        self.canonical.get_or_init(|| self.write_canonical()).as_deref()
+    }
+
+    fn write_canonical(&self) -> Option<Box<str>> {
+        canonical_json(self.normal().ok()?).ok().map(Into::into)
     }
 }
 
@@ -104,7 +105,11 @@ impl ToolRequest {
         Self { tool, arguments, context, position, batch, fixed_registry }
     }
 
-    /// Returns the registry of the dispatcher, or `None` if it is live.
+    pub(super) fn valid_arguments(&self) -> Result<Value, ToolError> {
+        self.validate()?;
+        self.arguments_value().cloned()
+    }
+
     pub(super) fn fixed_registry(&self) -> Option<&Arc<ToolRegistry>> {
         self.fixed_registry.as_ref()
     }
@@ -115,7 +120,7 @@ impl ToolRequest {
         self.tool.definition()
     }
 
-    /// Returns the id assigned to the call by the provider.
+    /// Returns the provider's id of the call.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
         self.context.call_id()
@@ -152,29 +157,28 @@ impl ToolRequest {
         &self.arguments
     }
 
-    /// Returns the arguments as the model wrote them. They are not validated; use [`validate`](Self::validate) to check
-    /// them.
+    /// Returns the arguments as the model wrote them, not [validated](Self::validate).
     #[must_use]
     pub fn arguments(&self) -> &str {
         self.arguments.as_str()
     }
 
-    /// Returns the arguments in their normal form, as a JSON value: under the names of parameters and nested properties,
-    /// with near misses such as `"5"` for an integer coerced, and with the published defaults of absent arguments. The
-    /// tool decodes this form.
+    /// Returns the arguments in their normal form, which the tool decodes.
     ///
-    /// The arguments are read on the first use, once for all middleware. The defaults in schemas of dynamic and foreign
-    /// tools are remarks of their authors, and are not added.
+    /// They have the names of parameters and nested properties, coerced values for near misses such as
+    /// `"5"` for an integer, and the published defaults of absent arguments. Defaults of dynamic and
+    /// foreign tools are remarks of their authors, and are not added. The arguments are read on the first
+    /// use, once for all middleware.
     ///
     /// # Errors
-    /// The arguments violate the contract of the tool, or a [`Value`] would round an integer beyond 64 bits.
+    /// The arguments violate the contract of the tool, or a [`Value`] would round an integer beyond 64
+    /// bits.
     pub fn arguments_value(&self) -> Result<&Value, ToolError> {
         self.arguments.value().as_ref().map_err(|error| self.error_of_tool(error))
     }
 
-    /// Returns the arguments as compact JSON text, with the same members as [`arguments_value`](Self::arguments_value).
-    ///
-    /// The text contains every digit of a number. Show this text to humans for approval.
+    /// Returns [`arguments_value`](Self::arguments_value) as compact JSON with every digit, to show to
+    /// humans for approval.
     ///
     /// # Errors
     /// The arguments violate the contract of the tool.
@@ -183,26 +187,25 @@ impl ToolRequest {
         Json::parse(text).map(|json| json.compact()).map_err(|error| not_json(text, &error))
     }
 
-    /// Returns the error that the call would return, or else `error`.
+    /// Returns the error of the call, or else `error`.
     fn error_of_tool(&self, error: &ToolError) -> ToolError {
         self.validate().err().unwrap_or_else(|| error.clone())
     }
 
-    /// Returns the arguments in canonical form: the [normal form](Self::arguments_value) as compact JSON with sorted
-    /// members.
+    /// Returns the [normal form](Self::arguments_value) as compact JSON with sorted members.
     ///
-    /// Arguments with the same meaning have the same canonical form, regardless of their spelling. For a number, 5, 5.0
-    /// and `"5"` have the same form. No number is rounded.
+    /// Arguments with the same meaning have the same form: 5, 5.0 and `"5"` are the same number. No number
+    /// is rounded.
     ///
-    /// Returns `None` if the arguments violate the contract. Also returns `None` if the program
-    /// [computes](crate::ArgumentTransform::computed) an argument, because calls with equal arguments may then differ.
+    /// Returns `None` if the arguments violate the contract, or if the program
+    /// [computes](crate::ArgumentTransform::computed) one, because equal calls may then differ.
     #[must_use]
     pub fn canonical_arguments(&self) -> Option<&str> {
         let definition = self.definition();
         if definition.is_computed() { None } else { self.arguments.canonical() }
     }
 
-    /// Checks if the tool accepts the arguments, without running the tool.
+    /// Checks whether the tool accepts the arguments.
     ///
     /// # Errors
     /// The error that the call would return.
@@ -210,8 +213,9 @@ impl ToolRequest {
         check(&*self.tool, self.arguments(), &self.context)
     }
 
-    /// Replaces the arguments with JSON text or a [`Value`]. They are read like arguments from the model, and the
-    /// [`Permissions`](super::Permissions) before this middleware judge them again.
+    /// Replaces the arguments with JSON text or a [`Value`], read like arguments from the model.
+    ///
+    /// The [`Permissions`](super::Permissions) before this middleware judge them again.
     pub fn set_arguments(&mut self, arguments: impl ToString) {
         self.arguments = CallArguments::new(self.tool.clone(), arguments.to_string().into());
     }

@@ -12,17 +12,17 @@ use tokio::time::sleep;
 
 /// Retries failed calls, up to the number of [`retries`](ToolMetadata::retries) of the tool.
 ///
-/// Errors [marked as retryable](ToolError::with_retryable) are retried for every tool. Failures and timeouts
-/// are retried for tools marked as [idempotent](ToolMetadata::idempotent) or
-/// [read-only](ToolMetadata::read_only). Other errors, such as invalid arguments, are not retried.
+/// Errors [marked as retryable](ToolError::with_retryable) are retried for every tool. Failures and
+/// timeouts are retried for [idempotent](ToolMetadata::idempotent) and
+/// [read-only](ToolMetadata::read_only) tools. Other errors, such as invalid arguments, are not retried.
 ///
-/// A dispatcher without this middleware, or another that [retries](Middleware::retries), uses `Retry::new()` as its
-/// innermost middleware. Add it to set other pauses, or to place other middleware inside of the retries.
+/// A dispatcher without middleware that [retries](Middleware::retries) uses `Retry::new()` as its
+/// innermost middleware. Add it to set other pauses, or to place other middleware inside of it.
 ///
-/// The pause before an attempt is random, between zero and a bound that doubles with each attempt. This spreads the
-/// retries of calls that failed at the same time. Each attempt has the full time limit and takes its own permits. The
-/// error of the last attempt is the error of the call, and [lists](ToolError::earlier_attempts) the earlier errors.
-/// Pauses need a tokio runtime with a timer: without it, calls are not retried.
+/// The pause before an attempt is random, between zero and a bound that doubles with each attempt, so that
+/// calls that failed together spread. Each attempt has the full time limit and takes its own permits. The
+/// last error is the error of the call, and [lists](ToolError::earlier_attempts) the earlier ones. Without
+/// a tokio runtime with a timer, calls are not retried.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,18 +47,16 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Creates the middleware, with pauses of up to 200 ms before the second attempt and up to 20 s before
-    /// later ones.
+    /// Creates the middleware, with pauses of up to 200 ms before the second attempt and up to 20 s later.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the upper bound of the first pause and the upper bound of all pauses.
+    /// Sets the upper bounds of the first pause and of all pauses.
     pub fn with_pauses(self, first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// Returns the pause after `attempts` failed attempts.
     fn pause(&self, attempts: u32) -> Duration {
         let doubled = 1_u32.checked_shl(attempts - 1).unwrap_or(u32::MAX);
         let bound = self.first.saturating_mul(doubled).min(self.longest);
@@ -81,7 +79,7 @@ impl Middleware for Retry {
                 outcome => return outcome,
             };
             let pause = self.pause(attempts);
-            // Without the timer of the runtime, this panics.
+            // Panics without the timer of the runtime.
             let Ok(pausing) = guarded(|| sleep(pause)) else {
                 return Err(error.with_earlier_attempts(earlier));
             };
@@ -100,8 +98,7 @@ fn is_retryable(metadata: &ToolMetadata, error: &ToolError) -> bool {
         || metadata.is_repeatable() && matches!(error.kind(), ErrorKind::Failed | ErrorKind::TimedOut)
 }
 
-/// Returns a random number from 0 to 1. The number comes from a hasher with random keys, the only source of
-/// randomness in the standard library.
+/// Returns a random number from 0 to 1, from a hasher: the only randomness in the standard library.
 fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     #[expect(clippy::cast_precision_loss, reason = "32 bits fit")]

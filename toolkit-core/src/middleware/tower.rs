@@ -15,10 +15,9 @@ use tower_service::Service;
 
 /// A [`Middleware`] made from a `tower` layer.
 ///
-/// The layer creates one service, and each call goes through a clone of this service. State shared by the clones
-/// applies to all calls, for example the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
-/// `tower::buffer`. If the service returns a [`ToolError`], the model reads its message. For any other error, the model
-/// reads the text of the error.
+/// The layer creates one service, and each call goes through a clone of it. State shared by the clones
+/// applies to all calls, such as the permits of `ConcurrencyLimitLayer`. A service without `Clone` needs
+/// `tower::buffer`. The model reads the message of a [`ToolError`], or the text of any other error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -78,7 +77,7 @@ impl<S> fmt::Debug for TowerMiddleware<S> {
     }
 }
 
-/// The request type of the layers: a call and the remaining middleware.
+/// The request of the layers: a call and the remaining middleware.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
     /// The call to run.
@@ -87,7 +86,7 @@ pub struct ServiceRequest {
     pub next: Next,
 }
 
-/// The innermost service for the layers. It calls the next middleware or the tool.
+/// The innermost service, which calls the next middleware or tool.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

@@ -1,11 +1,10 @@
-//! Normalisation of function names and namespaces to snake case, by the rules of the Python library
-//! toolregistry.
+//! Normalisation of names to snake case, by the rules of the Python library toolregistry.
 
 /// Returns a name in snake case, by the rules of the Python library toolregistry.
 ///
-/// `.`, `-`, `@` and white space become `_`. Words in camel case are separated by `_`, letters become
-/// lowercase, and runs of `_` shrink to one. In a name of three words, a repeated first word is dropped:
-/// OpenAPI generators write `users_users_list` for `users_list`. Other characters stay, so the result may be
+/// `.`, `-`, `@` and white space become `_`. `_` separates words in camel case, letters become lowercase,
+/// and runs of `_` shrink to one. In a name of three words, a repeated first word is dropped: OpenAPI
+/// generators write `users_users_list` for `users_list`. Other characters stay, so the result may be
 /// [illegal](crate::name::check_name). The function is idempotent.
 ///
 /// ```
@@ -27,21 +26,21 @@ pub fn normalize(name: &str) -> String {
     }
 }
 
-/// Applies the rules of normalisation once.
-///
-/// For `add-add-get`, a second call is needed: the repeated first word is found only after the dashes are replaced.
+/// Applies the rules once. `add-add-get` needs a second time: its repetition shows only after the dashes
+/// are replaced.
 fn once(name: &str) -> String {
-    without_repeated_word(name).unwrap_or_else(|| {
-        let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));
-        let mut letters: Vec<char> = words.to_lowercase().chars().collect();
-        letters.dedup_by(|a, b| *a == '_' && *b == '_');
-        letters.into_iter().collect()
-    })
+    if let Some(name) = without_repeated_word(name) {
+        return name;
+    }
+    let words = separate_camel_case(&underscore_blanks(&name.replace(['.', '-', '@'], "_")));
+    let mut letters: Vec<char> = words.to_lowercase().chars().collect();
+    letters.dedup_by(|a, b| *a == '_' && *b == '_');
+    letters.into_iter().collect()
 }
 
 fn underscore_blanks(name: &str) -> String {
-    let is_blank = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
-    name.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
+    let words = name.split(|c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}'));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
 fn separate_camel_case(name: &str) -> String {
@@ -61,7 +60,6 @@ fn separate_camel_case(name: &str) -> String {
 }
 
 fn without_repeated_word(name: &str) -> Option<String> {
-    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
     let words: Vec<&str> = name.split('_').collect();
     match words.as_slice() {
         [first, second, third] if first == second && is_word(first) && is_word(third) => {
@@ -69,4 +67,8 @@ fn without_repeated_word(name: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }

@@ -1,11 +1,10 @@
-//! Spellings of tool names for providers with stricter naming rules.
+//! Spellings of tool names for providers with stricter rules.
 
 use super::MAX_NAME_LENGTH;
-use crate::schema::__private::sort_names;
-use std::collections::HashMap;
+use crate::schema::__private::{Names, sort_by, sort_names};
 use std::sync::Arc;
 
-/// A provider's rule for the names of tools or of their parameters.
+/// A provider's rule for names of tools or parameters.
 ///
 /// ```
 /// use toolkit_ai::name::NameRule;
@@ -15,19 +14,19 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRule {
-    /// The maximum length of a name, in characters. There is room for a digest.
+    /// The maximum length of a name, in characters, with room for a digest.
     max_length: usize,
-    /// The characters accepted in addition to `A-Z a-z 0-9`: `_`, and others of ASCII.
+    /// The accepted characters besides `A-Z a-z 0-9`: `_`, and others of ASCII.
     punctuation: &'static str,
-    /// Whether the first character must be a letter or `_`.
     letter_first: bool,
 }
 
-/// The length of a name that consists of `_` and a digest.
+/// The length of `_` and a digest.
 const SHORTEST: usize = 9;
 
 impl NameRule {
-    /// Up to 128 characters of `A-Z a-z 0-9 _ . -`: the rule of this library and of the Model Context Protocol.
+    /// Up to 128 characters of `A-Z a-z 0-9 _ . -`: the rule of this library and the Model Context
+    /// Protocol.
     pub const TOOL_NAMES: Self =
         Self { max_length: MAX_NAME_LENGTH, punctuation: "_.-", letter_first: false };
 
@@ -42,7 +41,7 @@ impl NameRule {
 
     /// The rules of widely used provider APIs.
     ///
-    /// A registry finds a tool by its name and by the spelling of the name under any of these rules.
+    /// A registry finds a tool by its name and by its spelling under any of them.
     pub const COMMON: &[Self] = &[Self::DASHES, Self::LONG_DASHES, Self::DOTS];
 
     /// Up to 64 characters of `A-Z a-z 0-9 _ . -`.
@@ -51,15 +50,15 @@ impl NameRule {
     /// Up to 64 characters of `A-Z a-z 0-9 _`, beginning with a letter or `_`.
     pub const IDENTIFIERS: Self = Self { max_length: 64, punctuation: "_", letter_first: true };
 
-    /// The rules of widely used provider APIs for the names of parameters.
+    /// The rules of widely used provider APIs for parameters.
     ///
-    /// A registry finds a parameter by its name and by the spelling of the name under any of these rules.
+    /// A registry finds a parameter by its name and by its spelling under any of them.
     pub const COMMON_PARAMETERS: &[Self] = &Self::OF_PARAMETERS;
 
     /// [`COMMON_PARAMETERS`](Self::COMMON_PARAMETERS), with their number.
     pub(crate) const OF_PARAMETERS: [Self; 2] = [Self::SHORT_DOTS, Self::IDENTIFIERS];
 
-    /// Sets the maximum length of a name, in characters. A maximum below 9 counts as 9, the length of a digest.
+    /// Sets the maximum length of a name, in characters; at least 9, the length of a digest.
     #[must_use]
     pub const fn with_max_length(self, characters: usize) -> Self {
         Self { max_length: if characters < SHORTEST { SHORTEST } else { characters }, ..self }
@@ -71,7 +70,6 @@ impl NameRule {
         self.max_length
     }
 
-    /// Returns the accepted characters as a text for people.
     pub(super) fn characters(&self) -> String {
         let punctuation = self.punctuation.chars();
         punctuation.fold("A-Z a-z 0-9".to_owned(), |text, character| format!("{text} {character}"))
@@ -85,30 +83,28 @@ impl NameRule {
             && name.chars().all(|c| self.accepts_char(c))
     }
 
-    /// Returns whether the provider accepts a name that begins with `c`, if it accepts the character at all.
+    /// Returns whether a name may begin with `c`, if `c` is accepted at all.
     #[must_use]
     pub fn accepts_first(&self, c: char) -> bool {
         !self.letter_first || c.is_ascii_alphabetic() || c == '_'
     }
 
-    /// Returns whether the provider accepts a character in a name.
+    /// Returns whether the provider accepts a character.
     #[must_use]
     pub fn accepts_char(&self, c: char) -> bool {
         c.is_ascii_alphanumeric() || self.punctuation.contains(c)
     }
 
-    /// Replaces each refused character with `_`. Prepends `_` if the provider does not accept the first character at
-    /// the beginning of a name.
+    /// Replaces each refused character with `_`, and prepends `_` if the first may not begin a name.
     ///
     /// The result may be too long or empty.
     #[must_use]
     pub fn plain(&self, name: &str) -> String {
-        let plain: String = name.chars().map(|c| if self.accepts_char(c) { c } else { '_' }).collect();
+        let plain = name.replace(|c| !self.accepts_char(c), "_");
         if plain.starts_with(|c| !self.accepts_first(c)) { format!("_{plain}") } else { plain }
     }
 
-    /// Returns a spelling of `name` accepted by the provider, ending in a digest of the full name. Each
-    /// `salt` gives a different digest.
+    /// Returns an accepted spelling of `name` that ends in a digest of it, varied by `salt`.
     #[must_use]
     pub fn hashed(&self, name: &str, salt: u64) -> String {
         let digest = format!("{:08x}", fnv1a(name, salt) as u32);
@@ -119,11 +115,10 @@ impl NameRule {
     }
 }
 
-/// A reversible mapping from names of tools or parameters to spellings accepted by a provider.
+/// A reversible mapping from names of tools or parameters to a provider's spellings.
 ///
-/// Accepted names stay as they are. In other names, each refused character becomes `_`. If the result is too
-/// long or collides with another name, a digest of the full name is appended. The mapping depends only on the
-/// set of names, not on their order.
+/// In names that are not accepted, each refused character becomes `_`. If the result is too long or
+/// collides, a digest of the full name is appended. The mapping depends only on the set of names.
 ///
 /// ```
 /// use toolkit_ai::name::{NameRule, WireNames};
@@ -140,55 +135,34 @@ pub struct WireNames(Arc<Spellings>);
 
 #[derive(Debug, Default)]
 struct Spellings {
-    spelled: HashMap<Arc<str>, Arc<str>>,
-    originals: HashMap<Arc<str>, Arc<str>>,
+    /// Names and spellings, sorted by name.
+    spelled: Vec<(Arc<str>, Arc<str>)>,
+    /// Spellings and names, sorted by spelling.
+    originals: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl WireNames {
     /// Creates the mapping for a set of names.
     #[must_use]
     pub fn new<'a>(rule: NameRule, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let (accepted, mut refused): (Vec<&str>, Vec<&str>) =
-            names.into_iter().partition(|name| rule.accepts(name));
-        sort_names(&mut refused);
-        refused.dedup();
-
-        let mut claims: HashMap<String, usize> = HashMap::new();
-        for name in accepted {
-            claims.insert(name.to_owned(), 2);
-        }
-        for name in &refused {
-            *claims.entry(rule.plain(name)).or_default() += 1;
-        }
-
-        let mut names = Spellings::default();
-        for name in refused {
-            let plain = rule.plain(name);
-            let unique = rule.accepts(&plain) && claims.get(&plain) == Some(&1);
-            let spelling = if unique { plain } else { unclaimed_digest(rule, name, &mut claims) };
-            let (original, spelling): (Arc<str>, Arc<str>) = (name.into(), spelling.into());
-            names.spelled.insert(original.clone(), spelling.clone());
-            names.originals.insert(spelling, original);
-        }
-        Self(Arc::new(names))
+        Self(Arc::new(Spellings::new(rule, &names.into_iter().collect::<Vec<_>>())))
     }
 
-    /// Returns the provider's spelling of `name`. A name outside of the set is returned unchanged.
+    /// Returns the spelling of `name`. A name outside of the set is returned unchanged.
     #[must_use]
     pub fn spell<'a>(&'a self, name: &'a str) -> &'a str {
-        self.0.spelled.get(name).map_or(name, |spelled| spelled)
+        counterpart(&self.0.spelled, name).map_or(name, |spelled| spelled)
     }
 
-    /// Returns the original tool name for a `spelling` that differs from the name. Returns `None` for an unknown
-    /// spelling, and for a name that needs no other spelling.
+    /// Returns the tool name for a `spelling` that differs from it; `None` otherwise.
     pub(crate) fn original(&self, spelling: &str) -> Option<Arc<str>> {
-        self.0.originals.get(spelling).cloned()
+        counterpart(&self.0.originals, spelling).cloned()
     }
 
-    /// Returns the tool name for a provider's spelling. An unknown spelling is returned unchanged.
+    /// Returns the name for a spelling. An unknown one is returned unchanged.
     #[must_use]
     pub fn unspell<'a>(&'a self, spelling: &'a str) -> &'a str {
-        self.0.originals.get(spelling).map_or(spelling, |original| original)
+        counterpart(&self.0.originals, spelling).map_or(spelling, |original| original)
     }
 
     /// Returns whether every name is its own spelling.
@@ -197,26 +171,62 @@ impl WireNames {
         self.0.spelled.is_empty()
     }
 
-    /// Returns all names with a changed spelling, as pairs of name and spelling in no particular order.
+    /// Returns all names with a changed spelling and their spellings, in no particular order.
     pub fn respelled(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.spelled.iter().map(|(name, spelling)| (&**name, &**spelling))
     }
 }
 
-fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut HashMap<String, usize>) -> String {
+impl Spellings {
+    fn new(rule: NameRule, names: &[&str]) -> Self {
+        let mut claims = Names::default();
+        let mut refused: Vec<&str> = Vec::new();
+        for name in names {
+            if rule.accepts(name) {
+                claims.set((*name).into(), 2);
+            } else {
+                refused.push(name);
+            }
+        }
+        sort_names(&mut refused);
+        refused.dedup();
+        for name in &refused {
+            claims.count(rule.plain(name).into());
+        }
+
+        let mut spellings = Self::default();
+        for name in refused {
+            let plain = rule.plain(name);
+            let unique = rule.accepts(&plain) && claims.get(&plain) == Some(1);
+            let spelling = if unique { plain } else { unclaimed_digest(rule, name, &mut claims) };
+            let (original, spelling): (Arc<str>, Arc<str>) = (name.into(), spelling.into());
+            spellings.spelled.push((original.clone(), spelling.clone()));
+            spellings.originals.push((spelling, original));
+        }
+        sort_by(&mut spellings.originals, |(one, _), (other, _)| one.cmp(other));
+        spellings
+    }
+}
+
+/// Returns the second text of the pair that begins with `text`. The pairs are sorted.
+fn counterpart<'a>(pairs: &'a [(Arc<str>, Arc<str>)], text: &str) -> Option<&'a Arc<str>> {
+    let at = pairs.binary_search_by(|(first, _)| (**first).cmp(text)).ok()?;
+    pairs.get(at).map(|(_, second)| second)
+}
+
+fn unclaimed_digest(rule: NameRule, name: &str, claims: &mut Names<'_>) -> String {
     let mut salt = 0;
     loop {
         let spelling = rule.hashed(name, salt);
-        if !claims.contains_key(&spelling) {
-            claims.insert(spelling.clone(), 2);
+        if !claims.contains(&spelling) {
+            claims.set(spelling.clone().into(), 2);
             return spelling;
         }
         salt += 1;
     }
 }
 
-/// Computes the FNV-1a hash of `text`, varied by `salt`. The hash is equal in every process and on every
-/// machine.
+/// Computes the FNV-1a hash of `text`, varied by `salt`; equal in every process and on every machine.
 #[must_use]
 pub fn fnv1a(text: &str, salt: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ salt;

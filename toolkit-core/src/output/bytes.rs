@@ -1,13 +1,14 @@
 //! Bytes in JSON, written as Base64 strings.
 
+use crate::schema::__private::base64;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// Bytes, serialized as a standard Base64 string.
 ///
-/// Serde writes a plain `Vec<u8>` as a list of numbers. To show an image, audio or a file to the model, use
-/// [`Media`](crate::Media) instead.
+/// Serde writes a plain `Vec<u8>` as a list of numbers. For an image, audio or a file, use
+/// [`Media`](crate::Media).
 ///
 /// ```
 /// use toolkit_ai::output::Base64;
@@ -40,9 +41,4 @@ impl<T> JsonSchema for Base64<T> {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "contentEncoding": "base64"})
     }
-}
-
-/// Encodes standard Base64 with padding (RFC 4648, section 4).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    data_encoding::BASE64.encode(bytes)
 }

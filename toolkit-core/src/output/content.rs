@@ -1,5 +1,6 @@
 //! The kinds of content in tool output.
 
+use crate::schema::__private::base64;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -47,8 +48,7 @@ impl Content {
         Self::Text(text.into())
     }
 
-    /// Returns the content as text. For media items and resources, the text is a short note such as
-    /// `[image image/png chart.png]`.
+    /// Returns the text, or for media and resources a note such as `[image image/png chart.png]`.
     #[must_use]
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
@@ -61,8 +61,7 @@ impl Content {
         }
     }
 
-    /// Returns the size of the content in bytes. The size of a media item is the length of its Base64 text or
-    /// URL.
+    /// Returns the size in bytes, media as their Base64 text or URL.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -91,7 +90,7 @@ impl Content {
 pub struct JsonText(pub(super) String);
 
 impl JsonText {
-    /// Writes a value as compact JSON. Characters beyond ASCII are not escaped.
+    /// Writes a value as compact JSON, without escapes for characters beyond ASCII.
     ///
     /// # Errors
     /// The value has no JSON form.
@@ -105,7 +104,7 @@ impl JsonText {
         &self.0
     }
 
-    /// Returns the JSON text without copying it.
+    /// Returns the JSON text, without a copy.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
@@ -116,7 +115,7 @@ impl JsonText {
     /// # Errors
     /// The text is nested deeper than 127 levels, the limit of the parser.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(&self.0)
+        self.0.parse()
     }
 }
 
@@ -127,8 +126,6 @@ impl fmt::Debug for JsonText {
 }
 
 /// A media item: an image, audio or a file, depending on the media type.
-///
-/// A tool can return a `Media` alone, or together with other [`Content`] values.
 ///
 /// ```
 /// use toolkit_ai::{Content, Media};
@@ -149,14 +146,14 @@ pub struct Media {
 }
 
 impl Media {
-    /// Creates a media item from bytes, with a media type such as `image/png`.
+    /// Creates a media item from bytes.
     #[must_use]
     pub fn new(media_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        let data = MediaData::Base64(super::bytes::base64(bytes.as_ref()));
+        let data = MediaData::Base64(base64(bytes.as_ref()));
         Self { media_type: media_type.into(), data, name: None }
     }
 
-    /// Creates a media item from a URL. The provider fetches the bytes.
+    /// Creates a media item from a URL, which the provider fetches.
     #[must_use]
     pub fn from_url(media_type: impl Into<String>, url: impl Into<String>) -> Self {
         Self { media_type: media_type.into(), data: MediaData::Url(url.into()), name: None }
@@ -195,7 +192,7 @@ impl From<JsonText> for Content {
     }
 }
 
-/// Converts by media type: `image/…` becomes an image, `audio/…` becomes audio, any other type a file.
+/// Converts by media type: `image/…`, `audio/…`, or else a file.
 impl From<Media> for Content {
     fn from(media: Media) -> Self {
         let kind = media.media_type.split('/').next().unwrap_or_default().trim();
@@ -231,7 +228,7 @@ impl fmt::Display for Media {
     }
 }
 
-/// A link to a resource, identified by its URI.
+/// A link to a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// The URI of the resource.

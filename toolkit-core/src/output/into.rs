@@ -14,12 +14,11 @@ use std::sync::Arc;
 
 /// A type usable as the return value of a tool.
 ///
-/// Strings, numbers, lists, maps, media items and [`Json`] implement this trait, and so do `Option` and
-/// `Result` of such types. An `Err` of a string or an error type becomes a [`ToolError`]. For `()`, the model reads
-/// "done".
+/// Strings, numbers, lists, maps, media items and [`Json`] are, and so are `Option` and `Result` of such
+/// types. An `Err` of a string or an error type becomes a [`ToolError`]. For `()`, the model reads "done".
 ///
-/// Functions marked `#[tool]` may also return any `Serialize` type directly. Closures cannot: `Result` is
-/// `Serialize` too, and generic code cannot tell a `Result` from other types.
+/// Functions marked `#[tool]` may also return any `Serialize` type. Closures cannot: `Result` is
+/// `Serialize` too, and generic code cannot tell it from other types.
 ///
 /// ```
 /// use toolkit_ai::{IntoToolOutput, ToolError, ToolOutput};
@@ -39,19 +38,19 @@ use std::sync::Arc;
     note = "in a `Result<T, E>` this holds for `T`; `E` is a string or an error type"
 )]
 pub trait IntoToolOutput {
-    /// The form of all outputs, if there is only one. JSON matches the schema of the type, which becomes the output schema
-    /// of the tool.
+    /// The form of all outputs, if there is only one. JSON matches the type's schema, which becomes the
+    /// tool's output schema.
     #[doc(hidden)]
     const FORM: Option<OutputForm> = None;
 
     /// Converts the value into output.
     ///
     /// # Errors
-    /// The error to report to the model instead of an output.
+    /// The error for the model.
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// Implements `IntoToolOutput` for types with a conversion that cannot fail.
+/// For conversions that cannot fail.
 macro_rules! convert {
     ($($form:expr => { $($ty:ty: $value:ident => $output:expr;)* })*) => {
         $($(impl IntoToolOutput for $ty {
@@ -127,7 +126,7 @@ impl<T: IntoToolOutput, E: Into<Box<dyn Error + Send + Sync>>> IntoToolOutput fo
     }
 }
 
-/// Converts an error returned by a tool. A [`ToolError`] is returned unchanged.
+/// Converts an error returned by a tool, but a [`ToolError`] stays as it is.
 fn into_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
     match error.into().downcast::<ToolError>() {
         Ok(own) => *own,
@@ -135,19 +134,16 @@ fn into_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
     }
 }
 
-/// The maximum number of causes in the details of an error.
 const MAX_CAUSES: usize = 8;
 
-/// Converts an error: the error's own text is for the model, and the texts of its causes become details.
+/// Converts an error: its text is for the model, and the texts of its causes become details.
 ///
-/// The tool's author chose the error's own text. Causes come from deeper layers and may contain addresses or
-/// secrets, so only the program sees the details.
+/// Causes may contain addresses or secrets, so only the program sees them.
 pub(crate) fn failed(error: &dyn Error) -> ToolError {
     ToolError::failed_with(&error.to_string(), with_causes(error))
 }
 
-/// Returns the text of an error, followed by the texts of its causes. A text that repeats the text before it is left
-/// out.
+/// Returns the text of an error and of its causes, without repetitions.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -163,9 +159,7 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// A wrapper to return any `Serialize` value as JSON.
-///
-/// Closures need this wrapper; functions marked `#[tool]` may return the value directly.
+/// A wrapper to return any `Serialize` value as JSON, which closures need.
 ///
 /// ```
 /// use toolkit_ai::{IntoToolOutput, Json};

@@ -1,9 +1,9 @@
 //! Selects the conversion and the schema for the return type of a function, in generated code.
 //!
-//! Generated code wraps the return value in [`Output`] and calls `toolkit_split` and `toolkit_convert`. For the schema,
-//! generated code calls `Returned::<T>::TYPE.toolkit_success().toolkit_output_schema()`. Method resolution picks the
-//! implementation by the concrete type, even behind a type alias. Inherent methods take precedence over trait
-//! methods, and methods with `self` over methods with `&self`.
+//! Generated code wraps the return value in [`Output`] and calls `toolkit_split` and `toolkit_convert`.
+//! For the schema, it calls `Returned::<T>::TYPE.toolkit_success().toolkit_output_schema()`. Method
+//! resolution picks the implementation by the concrete type, even behind a type alias. Inherent methods
+//! take precedence over trait methods, and methods with `self` over methods with `&self`.
 
 use super::into::{IntoToolOutput, Json, as_json, failed};
 use super::{JsonText, Media, OutputForm, ToolOutput};
@@ -16,12 +16,12 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A wrapper for the return value of a function, with methods to convert the value into tool output.
+/// The return value of a function, to be converted into tool output.
 #[derive(Debug)]
 pub struct Output<T>(pub T);
 
 impl<T, E> Output<Result<T, E>> {
-    /// Returns the success value, or the error returned by the tool's function.
+    /// Returns the success value, or the error of the function.
     #[inline]
     pub fn toolkit_split(self) -> Result<Output<T>, Failure<E>> {
         self.0.map(Output).map_err(Failure)
@@ -29,16 +29,16 @@ impl<T, E> Output<Result<T, E>> {
 }
 
 impl<T, E> Output<Option<Result<T, E>>> {
-    /// Returns the success value, or the error returned by the tool's function.
+    /// Returns the success value, or the error of the function.
     #[inline]
     pub fn toolkit_split(self) -> Result<Output<Option<T>>, Failure<E>> {
         self.0.transpose().map(Output).map_err(Failure)
     }
 }
 
-/// Provides the method `toolkit_split` for functions that cannot fail: all return types except `Result` and `Option<Result>`.
+/// Provides `toolkit_split` for all return types except `Result` and `Option<Result>`.
 pub trait Infallible: Sized {
-    /// Returns the value unchanged; this conversion cannot fail.
+    /// Returns the value unchanged.
     fn toolkit_split(self) -> Result<Self, Failure<Never>>;
 }
 
@@ -49,8 +49,7 @@ impl<T> Infallible for Output<T> {
     }
 }
 
-/// Provides `toolkit_convert` for return types that implement [`IntoToolOutput`]. The compiler tries this trait before the
-/// others.
+/// Converts types that implement [`IntoToolOutput`]; tried first.
 pub trait ByConversion {
     /// Converts the value into output.
     fn toolkit_convert(self) -> Result<ToolOutput, ToolError>;
@@ -63,7 +62,7 @@ impl<T: IntoToolOutput> ByConversion for Output<T> {
     }
 }
 
-/// Provides `toolkit_convert` for `Serialize` types, by writing the value as JSON. The compiler tries this trait second.
+/// Converts `Serialize` types, by writing them as JSON; tried second.
 pub trait BySerialize {
     /// Writes the value as JSON.
     fn toolkit_convert(&self) -> Result<ToolOutput, ToolError>;
@@ -76,12 +75,12 @@ impl<T: Serialize> BySerialize for Output<T> {
     }
 }
 
-/// Provides `toolkit_convert` for all other return types. Calling the method is a compile error that names the missing trait.
+/// Provides `toolkit_convert` for all other types, as a compile error that names the missing trait.
 #[derive(Debug)]
 pub struct Unconvertible<T>(PhantomData<T>);
 
 impl<T> Unconvertible<T> {
-    /// Fails to compile, with a message about the missing [`IntoToolOutput`] implementation.
+    /// Fails to compile, with a message about the missing [`IntoToolOutput`].
     pub fn toolkit_convert(&self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
@@ -98,11 +97,11 @@ impl<T> Deref for Output<T> {
     }
 }
 
-/// A wrapper for the error returned by a function, with methods to convert the error into a [`ToolError`].
+/// The error returned by a function, to be converted into a [`ToolError`].
 #[derive(Debug)]
 pub struct Failure<E>(pub E);
 
-/// Implements `toolkit_error` as inherent methods, because these take precedence over trait methods.
+/// Implements `toolkit_error` as inherent methods, which precede trait methods.
 macro_rules! into_error {
     ($($(#[$doc:meta])* $ty:ty: $error:ident => $converted:expr;)*) => {
         $(impl Failure<$ty> {
@@ -119,17 +118,17 @@ macro_rules! into_error {
 into_error! {
     /// Returns the error unchanged.
     ToolError: error => error;
-    /// Never called, because the type has no values.
+    /// Never called.
     Never: never => match never {};
-    /// Converts the error. The texts of its causes become details for the program.
+    /// Converts the error, with its causes as details.
     Box<dyn Error + Send + Sync>: error => failed(&*error);
-    /// Converts the error. The texts of its causes become details for the program.
+    /// Converts the error, with its causes as details.
     Box<dyn Error>: error => failed(&*error);
 }
 
-/// Provides `toolkit_error` for types that implement [`Error`]. The compiler tries this trait first.
+/// Converts types that implement [`Error`]; tried first.
 pub trait ByError {
-    /// Converts the error. The texts of its causes become details for the program.
+    /// Converts the error, with its causes as details.
     fn toolkit_error(self) -> ToolError;
 }
 
@@ -139,8 +138,7 @@ impl<E: Error> ByError for Failure<E> {
     }
 }
 
-/// The bound on the error type of a function: `Display`. If the bound is not met, the compiler shows a message about
-/// tool functions.
+/// The bound on the error type of a function, with a compiler message about tool functions.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "the model has to read this error, but it does not implement `Display`",
@@ -151,12 +149,12 @@ pub trait ErrorText: Display {}
 #[diagnostic::do_not_recommend]
 impl<E: Display> ErrorText for E {}
 
-/// Provides `toolkit_error` for types that implement only `Display`. The compiler tries this trait second, because the
-/// method takes `&self` instead of `self`.
+/// Converts types that implement only `Display`; tried second, because the method takes `&self`.
 #[allow(clippy::wrong_self_convention)]
 pub trait ByDisplay<E> {
-    /// Converts the error. The text of the error becomes the message for the model. If the alternate form `{:#}`
-    /// differs from this text, the alternate form becomes the details for the program.
+    /// Converts the error. Its text becomes the message for the model.
+    ///
+    /// The alternate form `{:#}`, if it differs, becomes the details.
     fn toolkit_error(&self) -> ToolError
     where
         E: ErrorText;
@@ -171,41 +169,37 @@ impl<E> ByDisplay<E> for Failure<E> {
     }
 }
 
-/// A function to generate the schema of a type.
+/// Generates the schema of a type.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a type tells about the output that its values become.
+/// What a type tells about the output of its values.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputType {
     pub(crate) form: OutputForm,
-    /// The schema of JSON.
     pub(crate) schema: Option<SchemaFn>,
 }
 
 impl OutputType {
-    /// The type of JSON with a schema.
     pub(crate) const fn json(schema: SchemaFn) -> Self {
         Self { form: OutputForm::Json, schema: Some(schema) }
     }
 
-    /// The type of outputs of one form, without a schema.
     pub(crate) const fn new(form: OutputForm) -> Self {
         Self { form, schema: None }
     }
 }
 
-/// A placeholder for the return type `T` of a function. Generated code calls methods on the placeholder to
-/// inspect the type.
+/// A placeholder for the return type of a function, which generated code inspects by methods.
 #[derive(Debug)]
 pub struct Returned<T>(PhantomData<T>);
 
 impl<T> Returned<T> {
-    /// The only value of the type `Returned<T>`.
+    /// The only value of the type.
     pub const TYPE: Self = Self(PhantomData);
 }
 
 impl<T, E> Returned<Result<T, E>> {
-    /// Returns the success type `T` of `Result<T, E>`.
+    /// Returns the success type `T`.
     #[inline]
     pub fn toolkit_success(self) -> Returned<T> {
         Returned::TYPE
@@ -213,7 +207,7 @@ impl<T, E> Returned<Result<T, E>> {
 }
 
 impl<T, E> Returned<Option<Result<T, E>>> {
-    /// Returns the success type `Option<T>` of `Option<Result<T, E>>`.
+    /// Returns the success type `Option<T>`.
     #[inline]
     pub fn toolkit_success(self) -> Returned<Option<T>> {
         Returned::TYPE
@@ -222,7 +216,7 @@ impl<T, E> Returned<Option<Result<T, E>>> {
 
 /// Provides `toolkit_success` for return types other than `Result` and `Option<Result>`.
 pub trait AlwaysSuccess: Sized {
-    /// Returns the placeholder unchanged, because the return type itself is the success type.
+    /// Returns the placeholder unchanged.
     #[inline]
     fn toolkit_success(self) -> Self {
         self
@@ -231,7 +225,7 @@ pub trait AlwaysSuccess: Sized {
 
 impl<T> AlwaysSuccess for Returned<T> {}
 
-/// Implements `toolkit_output_schema` as inherent methods, because these take precedence over trait methods.
+/// Implements `toolkit_output_schema` as inherent methods, which precede trait methods.
 macro_rules! output_schema {
     ($($(#[$doc:meta])* $ty:ty $(where $param:ident)?: $schema:expr;)*) => {
         $(impl$(<$param: JsonSchema>)? Returned<$ty> {
@@ -251,18 +245,17 @@ output_schema! {
     Option<Json<T>> where T: OutputType::json(Option::<T>::json_schema);
     /// Returns the form of the text "done".
     (): OutputType::new(OutputForm::Text);
-    /// Returns the form of JSON, whose schema is not known.
+    /// Returns the form of JSON with an unknown schema.
     JsonText: OutputType::new(OutputForm::Json);
     /// Returns the form of media.
     Media: OutputType::new(OutputForm::Media);
 }
 
-/// Provides `toolkit_output_schema` for types that implement [`IntoToolOutput`]. The compiler tries this trait first.
-///
-/// The output of such a type may be other content than JSON. It then has no schema.
+/// Describes types that implement [`IntoToolOutput`]; tried first.
 pub trait SchemaByConversion: Sized {
-    /// Returns the form of the output, with the function to generate its schema if the conversion writes JSON. Returns
-    /// `None` if the form is only known at run time.
+    /// Returns the form of the output, with its schema if the conversion writes JSON.
+    ///
+    /// Returns `None` if the form is only known at run time.
     fn toolkit_output_schema(self) -> Option<OutputType>;
 }
 
@@ -276,7 +269,7 @@ impl<T: IntoToolOutput + Serialize + JsonSchema> SchemaByConversion for Returned
     }
 }
 
-/// Provides `toolkit_output_schema` for `Serialize` types, written as JSON. The compiler tries this trait second.
+/// Describes `Serialize` types, written as JSON; tried second.
 pub trait SchemaByType {
     /// Returns the function to generate the schema of the type.
     fn toolkit_output_schema(&self) -> Option<OutputType>;
@@ -289,12 +282,12 @@ impl<T: Serialize + JsonSchema> SchemaByType for Returned<T> {
     }
 }
 
-/// Provides `toolkit_output_schema` for all other types. These types have no schema.
+/// Describes all other types, which have no schema.
 #[derive(Debug)]
 pub struct Undescribed;
 
 impl Undescribed {
-    /// Returns `None`, because the type has no schema.
+    /// Returns `None`.
     #[inline]
     pub fn toolkit_output_schema(&self) -> Option<OutputType> {
         None

@@ -1,23 +1,23 @@
 //! Serialized forms of contents and outputs, for `#[serde(with = "…")]`.
 //!
-//! [`Content`] and [`ToolOutput`] do not implement serde's traits. A tool's return value of a `Serialize` type becomes
-//! JSON output. But `Content` and `ToolOutput` are output already, so they must not be converted.
+//! [`Content`] and [`ToolOutput`] do not implement serde's traits, because a tool's return value of a
+//! `Serialize` type becomes JSON, and these two are output already.
 
 use super::{Content, JsonText, Media, MediaData, Resource, ToolOutput};
 use crate::depth::serialize_within_depth;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 
-/// The serialized form of a [`Content`].
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ContentForm {
+enum ContentForm<'a> {
     Text {
-        text: String,
+        text: Cow<'a, str>,
     },
     /// The JSON text as a string, to keep every digit of a number.
     Json {
-        json: String,
+        json: Cow<'a, str>,
     },
     Image(#[serde(with = "MediaForm")] Media),
     Audio(#[serde(with = "MediaForm")] Media),
@@ -48,8 +48,8 @@ enum DataForm {
 }
 
 #[derive(Serialize, Deserialize)]
-struct OutputFields {
-    content: Vec<ContentForm>,
+struct OutputFields<'a> {
+    content: Vec<ContentForm<'a>>,
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -67,19 +67,19 @@ fn structured<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::
     serialize_within_depth(value, value, serializer)
 }
 
-/// Deserializes a member with the value `null` as `Some(Value::Null)` instead of `None`.
+/// Deserializes `null` as `Some(Value::Null)`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-impl From<ContentForm> for Content {
-    fn from(form: ContentForm) -> Self {
+impl From<ContentForm<'_>> for Content {
+    fn from(form: ContentForm<'_>) -> Self {
         match form {
-            ContentForm::Text { text } => Self::Text(text),
-            // The JSON text may be invalid, for instance in a document edited by hand. It then becomes plain text.
+            ContentForm::Text { text } => Self::Text(text.into_owned()),
+            // JSON text edited by hand may be invalid. It then becomes plain text.
             ContentForm::Json { json } => match serde_json::from_str::<::serde::de::IgnoredAny>(&json) {
-                Ok(_) => Self::Json(JsonText(json)),
-                Err(_) => Self::Text(json),
+                Ok(_) => Self::Json(JsonText(json.into_owned())),
+                Err(_) => Self::Text(json.into_owned()),
             },
             ContentForm::Image(media) => Self::Image(Box::new(media)),
             ContentForm::Audio(media) => Self::Audio(Box::new(media)),
@@ -91,11 +91,11 @@ impl From<ContentForm> for Content {
     }
 }
 
-impl From<&Content> for ContentForm {
-    fn from(content: &Content) -> Self {
+impl<'a> From<&'a Content> for ContentForm<'a> {
+    fn from(content: &'a Content) -> Self {
         match content {
-            Content::Text(text) => Self::Text { text: text.clone() },
-            Content::Json(json) => Self::Json { json: json.as_str().to_owned() },
+            Content::Text(text) => Self::Text { text: text.into() },
+            Content::Json(json) => Self::Json { json: json.as_str().into() },
             Content::Image(media) => Self::Image((**media).clone()),
             Content::Audio(media) => Self::Audio((**media).clone()),
             Content::File(media) => Self::File((**media).clone()),
@@ -107,8 +107,7 @@ impl From<&Content> for ContentForm {
     }
 }
 
-/// The serialized form of a [`Content`] list: objects tagged by `type`, as in `{"type": "text", "text":
-/// "hi"}`.
+/// The serialized form of contents: objects tagged by `type`, as in `{"type": "text", "text": "hi"}`.
 pub mod contents {
     use super::{Content, ContentForm};
     use ::serde::{Deserialize, Deserializer, Serializer};
@@ -126,13 +125,12 @@ pub mod contents {
     /// # Errors
     /// Any error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
-        let forms = Vec::<ContentForm>::deserialize(deserializer)?;
+        let forms = Vec::<ContentForm<'_>>::deserialize(deserializer)?;
         Ok(forms.into_iter().map(Content::from).collect())
     }
 }
 
-/// The serialized form of a [`ToolOutput`]: an object with `content`, and `structured`, `message` and `brief`
-/// if set.
+/// The serialized form of a [`ToolOutput`]: `content`, and `structured`, `message` and `brief` if set.
 pub mod tool_output {
     use super::{Content, ContentForm, OutputFields, ToolOutput};
     use ::serde::{Deserialize, Deserializer, Serialize, Serializer};

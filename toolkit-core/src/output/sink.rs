@@ -4,22 +4,21 @@ use crate::call::CallId;
 use std::error::Error;
 use std::pin::Pin;
 
-/// The full text of a result that was truncated, as passed to an [`OutputSink`].
+/// The full text of a truncated result, for an [`OutputSink`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FullOutput {
     /// The name of the tool.
     pub tool: String,
-    /// The id assigned to the call by the provider. `None` for a call made by the program itself.
+    /// The provider's id of the call. `None` for a call of the program itself.
     pub call_id: Option<CallId>,
-    /// The full text. Line breaks separate the texts of several `Content` values.
+    /// The full text, with line breaks between several `Content` values.
     pub text: String,
     /// Whether the text is JSON.
     pub is_json: bool,
 }
 
-/// A store for the full texts of truncated results. Closures that take a [`FullOutput`] and return a future
-/// implement this trait.
+/// A store for the full texts of truncated results, for example an asynchronous closure.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -42,11 +41,11 @@ pub struct FullOutput {
 pub trait OutputSink: Send + Sync + 'static {
     /// Stores the text and returns its location as a phrase for the model.
     ///
-    /// The location may be a path, a URL, or a number to pass to another tool. If the call is cancelled, the
-    /// future is dropped. The output of the call is then truncated as if the text could not be stored.
+    /// The location may be a path, a URL, or a number to pass to another tool. If the call is cancelled,
+    /// the future is dropped, and the text counts as not stored.
     ///
     /// # Errors
-    /// The reason why the text could not be stored. The call does not fail in this case: the truncated result tells the
+    /// The reason why the text could not be stored. The call does not fail: the truncated result tells the
     /// model that the full output is missing.
     fn store(
         &self,
@@ -67,11 +66,9 @@ where
     }
 }
 
-/// The boxed future of [`OutputSink::store`]. Resolves to the location of the stored text.
 pub(super) type PlaceFuture<'a> =
     Pin<Box<dyn Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 
-/// The `dyn`-compatible form of [`OutputSink`].
 pub(super) trait DynSink: Send + Sync {
     fn store_boxed(&self, full: FullOutput) -> PlaceFuture<'_>;
 }

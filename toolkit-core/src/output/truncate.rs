@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// The choice of which part of a long text to keep.
+/// Which part of a long text to keep.
 ///
 /// ```
 /// use toolkit_ai::output::TruncationStrategy;
@@ -30,15 +30,16 @@ pub enum TruncationStrategy {
     Head,
     /// Keep the end of the text.
     Tail,
-    /// Keep the beginning and the end of the text, in equal parts.
+    /// Keep both ends of the text, in equal parts.
     #[default]
     HeadTail,
 }
 
 impl TruncationStrategy {
-    /// Returns at most `limit` characters of `text`, including a note with the number of missing characters.
+    /// Returns at most `limit` characters of `text`, including a note with the number of missing
+    /// characters.
     ///
-    /// If there is no room for the note, `…` replaces the note.
+    /// Without room for the note, `…` replaces it.
     #[must_use]
     pub fn cut(self, text: &str, limit: usize) -> Cow<'_, str> {
         let total = text.chars().count();
@@ -51,11 +52,10 @@ impl TruncationStrategy {
 
 /// Settings for the truncation of long results.
 ///
-/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit set here.
-/// Limits count characters (Unicode scalar values), summed over all texts of a result and including the note about the
-/// missing part. Media items and links are kept and do not count. Truncated texts are joined to one, and truncated JSON
-/// becomes plain text. The
-/// [structured](ToolOutput::structured) value for the program is never truncated.
+/// A tool's own [`max_result_size`](crate::ToolMetadata::max_result_size) takes precedence over the limit
+/// set here. Limits count characters (Unicode scalar values) of all texts of a result, with the note about
+/// the missing part, and without media items and links. Truncated texts are joined to one, and truncated
+/// JSON becomes plain text. The [structured](ToolOutput::structured) value is never truncated.
 ///
 /// ```
 /// use toolkit_ai::ToolOutput;
@@ -77,19 +77,17 @@ pub struct Truncation {
 impl Truncation {
     /// Creates settings to truncate all results to `limit` characters.
     ///
-    /// [`Truncation::default`] truncates only results of tools with a limit of their own.
+    /// [`Truncation::default`] truncates only results of tools with their own limit.
     pub fn new(limit: usize) -> Self {
         Self { limit: Some(limit), ..Self::default() }
     }
 
-    /// Returns the size limit for a tool. `own` is the limit of the tool itself, and takes precedence over the general
-    /// limit.
+    /// Returns the size limit for a tool with its `own` limit.
     pub(crate) fn limit_of(&self, own: Option<usize>) -> Option<usize> {
         own.or(self.limit)
     }
 
-    /// Truncates the output of a call to the limit of this `Truncation`. The tool's own `max_result_size` is
-    /// ignored.
+    /// Truncates the output of a call, without regard to the tool's own limit.
     #[must_use = "the output is in the future"]
     pub async fn apply(&self, tool: &str, call_id: Option<&CallId>, output: ToolOutput) -> ToolOutput {
         match self.limit {
@@ -98,7 +96,7 @@ impl Truncation {
         }
     }
 
-    /// Truncates an output to `limit` characters. When `given_up` ends, the wait for the sink ends as well.
+    /// Truncates an output to `limit` characters. The wait for the sink ends with `given_up`.
     pub(crate) async fn shorten(
         &self,
         limit: usize,
@@ -123,8 +121,7 @@ impl Truncation {
         output
     }
 
-    /// Truncates the message of an error to `limit` characters. When `given_up` ends, the wait for the sink ends
-    /// as well.
+    /// Truncates the message of an error like [`shorten`](Self::shorten).
     pub(crate) async fn shorten_error(
         &self,
         limit: usize,
@@ -139,7 +136,7 @@ impl Truncation {
         }
     }
 
-    /// Returns `text`, truncated to `limit` characters, or `None` if it is not longer.
+    /// Returns `text` in `limit` characters, or `None` if it is not longer.
     async fn shorten_text(
         &self,
         limit: usize,
@@ -149,7 +146,7 @@ impl Truncation {
         is_json: bool,
         given_up: impl Future<Output = ()>,
     ) -> Option<String> {
-        // Counting characters is slow. If the number of bytes is within the limit, so is the number of characters.
+        // Counting characters is slow, and there are not more of them than bytes.
         let total = if text.len() <= limit { 0 } else { text.chars().count() };
         if total <= limit {
             return None;
@@ -169,20 +166,19 @@ impl Truncation {
 setters! { Truncation:
     /// Sets the part of a long text to keep.
     with_strategy(strategy: TruncationStrategy) = strategy;
-    /// Sets the sink for the full texts. The truncated result tells the model where the full text is stored.
+    /// Sets the sink for the full texts. The truncated result tells the model where they are.
     with_sink(sink: impl OutputSink) = Some(Arc::new(sink));
 }
 
-/// Stores the full text in the sink and returns the note about its location. When `given_up` ends, the sink's future is
-/// dropped.
+/// Stores the full text and returns the note about its location. The sink's future ends with `given_up`.
 async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output = ()>) -> String {
     let mut storing = Box::pin(guarded_future(async { sink.store_boxed(full).await }));
     let mut given_up = pin!(given_up);
     let stored = poll_fn(|cx| match storing.as_mut().poll(cx) {
         Poll::Ready(stored) => Poll::Ready(Some(stored)),
         Poll::Pending => given_up.as_mut().poll(cx).map(|()| None),
-    });
-    let stored = stored.await;
+    })
+    .await;
     discard(storing);
     match stored {
         Some(Ok(Ok(place))) => format!(", full output: {place}"),
@@ -190,7 +186,6 @@ async fn note(sink: &dyn DynSink, full: FullOutput, given_up: impl Future<Output
     }
 }
 
-/// Returns the text of `content`, or `None` for content not counted towards the limit.
 fn text_of(content: &Content) -> Option<&str> {
     match content {
         Content::Text(text) => Some(text),

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// A way to escape characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// `\/`, `\n`, `\u002f`.
@@ -11,11 +10,11 @@ pub(super) enum Escapes {
     Url,
 }
 
-/// A place between characters where an escape begins or ends: in the decoded text, and in its source.
+/// Where an escape begins or ends: in the decoded text, and in its source.
 pub(super) type EscapeEnd = (usize, usize);
 
 impl Escapes {
-    /// Returns the text that an escaped text means, or `None` if it has no escapes. What is no escape stays as it is.
+    /// Returns what an escaped text means, or `None` if it has no escapes.
     pub(super) fn decoded(self, text: &str, mut steps: Option<&mut Vec<EscapeEnd>>) -> Option<String> {
         let sign = match self {
             Self::Json => '\\',
@@ -37,7 +36,7 @@ impl Escapes {
             if let Some(steps) = &mut steps
                 && escape.is_some()
             {
-                // Two steps, because a match may begin or end on either side of the character.
+                // A match may begin or end on either side of the character.
                 steps.extend([(decoded.len() - character.len_utf8(), at), (decoded.len(), end)]);
             }
             match text.get(end..).unwrap_or_default().find(sign) {
@@ -50,18 +49,18 @@ impl Escapes {
     }
 }
 
-/// Returns the part of the source that a part of the decoded text comes from.
+/// Returns the source of a part of the decoded text.
 pub(super) fn place(steps: &[EscapeEnd], decoded: &Range<usize>) -> Range<usize> {
-    let source = |at: usize| {
-        let before = steps.partition_point(|(end, _)| *end <= at);
-        let (end, source) =
-            before.checked_sub(1).and_then(|before| steps.get(before)).copied().unwrap_or_default();
-        source + (at - end)
-    };
-    source(decoded.start)..source(decoded.end)
+    source_of(steps, decoded.start)..source_of(steps, decoded.end)
 }
 
-/// Returns the character of an escape in JSON at the beginning of a text, and the length of the escape.
+fn source_of(steps: &[EscapeEnd], at: usize) -> usize {
+    let count = steps.partition_point(|(end, _)| *end <= at);
+    let (end, source) = count.checked_sub(1).and_then(|last| steps.get(last)).copied().unwrap_or_default();
+    source + (at - end)
+}
+
+/// Returns the character and the length of an escape in JSON at the beginning of a text.
 fn json_escape(text: &str) -> Option<(char, usize)> {
     let character = match text.as_bytes().get(1)? {
         b'u' => return unicode_escape(text),
@@ -76,23 +75,28 @@ fn json_escape(text: &str) -> Option<(char, usize)> {
     Some((character, 2))
 }
 
-/// Returns the character of `\u002f`, or of two escapes for the halves of a character.
+/// Returns the character of `\u002f`, or of the two escapes of a surrogate pair.
 fn unicode_escape(text: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| -> Option<u32> {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-    };
-    let first = unit(0)?;
+    let first = utf16_unit(text, 0)?;
     if let Some(character) = char::from_u32(first) {
         return Some((character, 6));
     }
-    let halves = [u16::try_from(first).ok()?, u16::try_from(unit(6)?).ok()?];
+    let halves = [u16::try_from(first).ok()?, u16::try_from(utf16_unit(text, 6)?).ok()?];
     let character = char::decode_utf16(halves).next()?.ok()?;
     Some((character, 12))
 }
 
-/// Returns the character of `%2F`, or of several escapes for the bytes of a character.
+/// Returns the number of the escape `\u002f` at an offset.
+fn utf16_unit(text: &str, at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    if is_hex(digits) { u32::from_str_radix(digits, 16).ok() } else { None }
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the character of `%2F`, or of several escapes for its bytes.
 fn url_escape(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for part in text.as_bytes().chunks(3).take(4) {
@@ -107,14 +111,13 @@ fn url_escape(text: &str) -> Option<(char, usize)> {
     None
 }
 
-/// Returns a cut text without the part of an escape, or of a character, at its end.
+/// Returns a cut text without a partial escape or character at its end.
 pub(super) fn without_cut_escape(text: &str) -> &str {
     for length in 1..=text.len().min(6) {
         let (Some(before), Some(end)) = (text.get(..text.len() - length), text.get(text.len() - length..))
         else {
             continue;
         };
-        let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_cut = matches!(end, "\\" | "\u{fffd}")
             || end.strip_prefix("\\u").is_some_and(|digits| digits.len() <= 4 && is_hex(digits))
             || end.strip_prefix('%').is_some_and(|digits| digits.len() <= 2 && is_hex(digits));

@@ -50,8 +50,8 @@ proptest! {
     fn each_spelling_of_a_secret_is_found(secret in secret(), before in "[a-z\\\\%u0]{0,5}", after in "[a-z0-9]{0,5}") {
         let redactor = Redactor::from(vec![secret.clone()]);
         for spelling in spellings(&secret) {
-            // A plain secret may follow anything, and an escape begins at its sign. A backslash before a character that JSON
-            // escapes may be its escape, and goes with the secret.
+            // A plain secret may follow anything. A backslash before a character that JSON escapes may be
+            // its escape, and goes with the secret.
             let before = if spelling != secret {
                 "key="
             } else if secret.starts_with(['\\', '/', '"']) {

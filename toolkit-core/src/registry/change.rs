@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 /// # Changing tools
 impl ToolRegistry {
-    /// Removes a tool and returns the removed tool. If the tool [overrides](Self::override_tool) another
-    /// tool, the original is removed as well.
+    /// Removes a tool and returns it. The original of an [override](Self::override_tool) is removed as
+    /// well.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
+    /// No tool has this name.
     pub fn unregister(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let tool = self.require_tool(name)?.clone();
         self.tools.remove(name);
@@ -21,10 +21,10 @@ impl ToolRegistry {
         Ok(tool)
     }
 
-    /// Registers `tool` in place of the tool of the same name, and returns the replaced tool.
+    /// Replaces the tool of the same name with `tool`, and returns the old one.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
+    /// No tool has this name.
     pub fn replace(&mut self, tool: impl Tool + 'static) -> Result<Arc<dyn Tool>, BuildError> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         let earlier = self.require_tool(tool.definition().name.as_str())?.clone();
@@ -32,10 +32,10 @@ impl ToolRegistry {
         Ok(earlier)
     }
 
-    /// Overrides a tool with another tool until the original is [restored](Self::restore).
+    /// Overrides a tool with another until it is [restored](Self::restore).
     ///
-    /// The new tool is called under the original's name. After several overrides of one name, `restore`
-    /// brings back the first original.
+    /// The new tool is called under the original's name. After several overrides, `restore` brings back the
+    /// first original.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -53,7 +53,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
+    /// No tool has this name.
     pub fn override_tool(&mut self, name: &str, tool: impl Tool + 'static) -> Result<(), BuildError> {
         let earlier = self.require_tool(name)?.clone();
         let own_name = &earlier.definition().name;
@@ -66,10 +66,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Restores the original of an [overridden](Self::override_tool) tool, and returns the overriding tool.
+    /// Restores the original of an [overridden](Self::override_tool) tool, and returns the overriding one.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if no tool has this name, or if the tool is not overridden.
+    /// No tool has this name, or it is not overridden.
     pub fn restore(&mut self, name: &str) -> Result<Arc<dyn Tool>, BuildError> {
         let replaced = self.require_tool(name)?.clone();
         let Some(original) = self.tools.get_mut(name).and_then(|entry| entry.original.take()) else {
@@ -85,11 +85,10 @@ impl ToolRegistry {
         overridden.map(|entry| entry.name().as_str())
     }
 
-    /// Returns a registry with only the tools passing the filter. The other tools are neither listed nor
-    /// callable, and errors do not mention the other tools.
+    /// Returns a registry with only the tools passing the filter. Errors do not mention the others.
     ///
-    /// If the filter includes a name without its namespace, such as `read` for `files-read`, this is a problem of the
-    /// returned registry: [`check`](Self::check) reports it, and no dispatcher is created.
+    /// An included name without its namespace, such as `read` for `files-read`, is a problem:
+    /// [`check`](Self::check) reports it, and no dispatcher is created.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolFilter, ToolRegistry};
@@ -109,7 +108,7 @@ impl ToolRegistry {
         filtered
     }
 
-    /// Returns a registry with only the tools accepted by `keep`. Rules to disable other tools are dropped, but rules
+    /// Returns a registry with only the tools accepted by `keep`. Rules for other tools are dropped, those
     /// for namespaces and tags stay.
     pub(super) fn subset(&self, keep: impl Fn(&ToolDefinition) -> bool) -> Self {
         let mut subset = self.clone();

@@ -7,11 +7,10 @@ use crate::name::{NameError, Separator, ToolName};
 use crate::schema::__private::{distinct, sort_by};
 use std::sync::Arc;
 
-/// A `#[tool]` function found by discovery. The linker collects these functions from all crates of the program.
+/// A `#[tool]` function that the linker collects from all crates of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     tool: fn() -> FunctionTool,
-    /// The module path, beginning with the name of the crate.
     module: &'static str,
 }
 
@@ -26,7 +25,7 @@ impl Registration {
         self.module.split("::").next().unwrap_or_default()
     }
 
-    /// Returns whether the function is in `module`, or in a module inside of `module`.
+    /// Returns whether the function is in `module` or inside of it.
     fn is_in(&self, module: &str) -> bool {
         self.module.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
@@ -34,18 +33,17 @@ impl Registration {
 
 inventory::collect!(Registration);
 
-/// A rule for discovered tools of the same name.
+/// A rule for discovered tools of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum NameClash {
     /// The discovery fails.
     #[default]
     Refuse,
-    /// The registry keeps the first tool, in the order of [`Discovery::in_modules`] and then in the order of
-    /// module paths.
+    /// The registry keeps the first tool, in the order of [`Discovery::in_modules`], then of module paths.
     KeepFirst,
-    /// If the tools are from different crates, each tool moves into a namespace named like its crate: `read`
-    /// of the crate `my_files` becomes `my_files-read`.
+    /// Tools of different crates move into a namespace named like their crate: `read` of `my_files` becomes
+    /// `my_files-read`.
     NamespaceByCrate,
 }
 
@@ -70,59 +68,61 @@ pub struct Discovery {
 }
 
 setters! { Discovery:
-    /// Selects tools by name or tag. If a name included by the filter does not
-    /// exist, the discovery fails. A pattern with `*` or `?` may match no tool, unless it would match a name
-    /// without its namespace.
+    /// Selects tools by name or tag. Discovery fails if an included name does not exist. A pattern with `*`
+    /// or `?` may match no tool, unless it would match without namespaces.
     with_filter(filter: ToolFilter) = filter;
-    /// Sets the rule for tools of the same name.
+    /// Sets the rule for tools of one name.
     with_name_clash(name_clash: NameClash) = name_clash;
 }
 
 impl Discovery {
-    /// Creates a selection of every tool. Discovery fails if two tools have the same name.
+    /// Selects every tool. Discovery fails if two have the same name.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Selects only the tools in these crates or modules, such as `my_tools` or `my_tools::files`. Calling
-    /// this method again adds more crates and modules. Write a crate name as in `use`: `my_tools` for the
-    /// package `my-tools`.
+    /// Selects only the tools in these crates or modules, such as `my_tools::files`. Further calls add
+    /// more. Write a crate as in `use`: `my_tools` for the package `my-tools`.
     #[must_use]
     pub fn in_modules<T: Into<String>>(mut self, modules: impl IntoIterator<Item = T>) -> Self {
         self.modules.extend(modules.into_iter().map(Into::into));
         self
     }
 
-    /// Creates a registry of the selected `registrations`.
-    ///
-    /// # Errors
-    /// The same errors as [`ToolRegistry::discover_with`].
+    /// Creates a registry of the selected `registrations`, as [`ToolRegistry::discover_with`] does.
     fn select<'a>(
         &self,
         registrations: impl IntoIterator<Item = &'a Registration>,
     ) -> Result<ToolRegistry, BuildError> {
         let all: Vec<&Registration> = registrations.into_iter().collect();
-        let unknown = self.modules.iter().filter(|module| !all.iter().any(|found| found.is_in(module)));
-        let problem = |module: &String| {
-            let known = distinct(all.iter().flat_map(|found| [found.krate(), found.module]));
-            BuildProblem::unknown("linked crate or module with tools", module, known)
-        };
-        let problems = unknown.map(problem);
-        BuildError::unless_empty(problems.collect())?;
+        let mut unknown = Vec::new();
+        for module in &self.modules {
+            if !all.iter().any(|found| found.is_in(module)) {
+                let known = distinct(all.iter().flat_map(|found| [found.krate(), found.module]));
+                unknown.push(BuildProblem::unknown("linked crate or module with tools", module, known));
+            }
+        }
+        BuildError::unless_empty(unknown)?;
 
-        let rank = |found: &Registration| self.modules.iter().position(|module| found.is_in(module));
-        let selected = all.into_iter().filter(|found| self.modules.is_empty() || rank(found).is_some());
-        let tools = selected.map(|found| (rank(found), found, (found.tool)()));
-        let tools: Vec<_> = tools.collect();
+        let mut tools: Vec<Selected<'_>> = Vec::new();
+        for found in all {
+            let rank = self.modules.iter().position(|module| found.is_in(module));
+            if self.modules.is_empty() || rank.is_some() {
+                tools.push((rank, found, (found.tool)()));
+            }
+        }
         let names: Vec<&ToolName> = tools.iter().map(|(.., tool)| &tool.definition().name).collect();
         let mut problems = self.filter.unmatched(&names);
-        let bare = self.filter.bare_names(&names).into_iter().filter(|bare| !problems.contains(bare));
-        problems.extend(bare.collect::<Vec<_>>());
+        for bare in self.filter.bare_names(&names) {
+            if !problems.contains(&bare) {
+                problems.push(bare);
+            }
+        }
         BuildError::unless_empty(problems)?;
         let mut found: Vec<Selected<'_>> =
             tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
-        // The linker lists the functions in varying order. Sorting makes an error always name the same tool first.
+        // The linker's order varies; sorting makes errors stable.
         sort_by(&mut found, |one, other| name_and_place(one).cmp(&name_and_place(other)));
         let mut registry = ToolRegistry::new();
         for same in found.chunk_by(|(.., one), (.., other)| one.definition().name == other.definition().name)
@@ -151,7 +151,7 @@ impl Discovery {
                     }
                 }
             }
-            // All tools are from the same crate, so `insert_or_record` reports the duplicate name.
+            // All are from one crate, so `insert_or_record` reports the duplicate name.
             _ => {}
         }
         for (_, tool) in tools {
@@ -160,10 +160,10 @@ impl Discovery {
     }
 }
 
-/// A selected function: the position of its module among those of the selection, its registration and its tool.
+/// A selected function: the position of its module in the selection, its registration and its tool.
 type Selected<'a> = (Option<usize>, &'a Registration, FunctionTool);
 
-/// Returns what discovered functions are sorted by.
+/// Returns the sort key of discovered functions.
 fn name_and_place<'a>(
     (rank, found, tool): &'a Selected<'_>,
 ) -> (&'a ToolName, Option<usize>, &'a str, Option<(&'a str, u32)>) {
@@ -178,21 +178,22 @@ fn within_crate(krate: &str, name: &ToolName) -> Result<ToolName, NameError> {
 }
 
 fn crates_clash(name: &ToolName, tools: &[(&str, FunctionTool)]) -> BuildProblem {
-    let place =
-        |(krate, tool): &(&str, FunctionTool)| ((*krate).to_owned(), tool.definition().metadata.defined_at);
-    BuildProblem::CratesClash { name: name.to_string(), definitions: tools.iter().map(place).collect() }
+    let mut definitions = Vec::with_capacity(tools.len());
+    for (krate, tool) in tools {
+        definitions.push(((*krate).to_owned(), tool.definition().metadata.defined_at));
+    }
+    BuildProblem::CratesClash { name: name.to_string(), definitions }
 }
 
 impl ToolRegistry {
-    /// Creates a registry of every `#[tool]` function linked into the program, including the functions in
-    /// dependencies.
+    /// Creates a registry of every linked `#[tool]` function, also of dependencies.
     ///
-    /// The compiler does not link a dependency unless the source code mentions it. So write
-    /// `use my_tools as _;`, or list the tools of the dependency with [`tools!`](crate::tools). To select
-    /// tools, or to handle tools of the same name, see [`discover_with`](Self::discover_with).
+    /// The compiler links a dependency only if the source code mentions it: write `use my_tools as _;`, or
+    /// list its tools with [`tools!`](crate::tools). See [`discover_with`](Self::discover_with) for
+    /// selections and duplicate names.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or duplicate name.
+    /// A name is illegal or duplicate.
     pub fn discover() -> Result<Self, BuildError> {
         Self::discover_with(&Discovery::new())
     }
@@ -200,9 +201,8 @@ impl ToolRegistry {
     /// Creates a registry of selected `#[tool]` functions, see [`Discovery`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal name, every duplicate name refused by the [`NameClash`]
-    /// rule, and every selected crate or module without tools. It also lists every tool name included by
-    /// the filter but not found on any tool, and every tool name excluded without its namespace.
+    /// A name is illegal, or a duplicate refused by the [`NameClash`] rule. A selected crate or module has
+    /// no tools. No tool has an included name or namespace, or an included name lacks its namespace.
     pub fn discover_with(discovery: &Discovery) -> Result<Self, BuildError> {
         discovery.select(inventory::iter::<Registration>())
     }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// # Enabling and disabling
 ///
-/// A disabled tool is not listed, and a call of the tool fails with the reason. Tools are disabled by rules for single
-/// tools, namespaces or tags. A rule for a tool takes precedence over a rule for the tool's namespace, and a namespace
-/// rule over a rule for tags. Rules also apply to tools registered or replaced later.
+/// A disabled tool is not listed, and a call of it fails with the reason. Rules disable single tools,
+/// namespaces or tags: a rule for a tool overrides one for its namespace, which overrides one for tags.
+/// Rules also apply to tools registered or replaced later.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -31,11 +31,10 @@ use std::sync::Arc;
 /// # Ok::<(), toolkit_ai::BuildError>(())
 /// ```
 impl ToolRegistry {
-    /// Disables a tool. If the model calls the tool, the error message contains `reason`, unless `reason` is
-    /// empty.
+    /// Disables a tool. A call's error contains `reason`, unless it is empty.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if no tool has this name.
+    /// No tool has this name.
     pub fn disable(&mut self, name: &str, reason: &str) -> Result<(), BuildError> {
         self.require_tool(name)?;
         self.switches.tools.insert(name.into(), Some(reason.into()));
@@ -43,10 +42,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Enables a tool, even if a rule disables the tool's namespace or tags.
+    /// Enables a tool, even if a rule disables its namespace or tags.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if there is no such tool and no rule for the name.
+    /// Neither a tool nor a rule has this name.
     pub fn enable(&mut self, name: &str) -> Result<(), BuildError> {
         if self.switches.tools.remove(name).is_none() {
             self.require_tool(name)?;
@@ -59,11 +58,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools of a namespace. If the model calls such a tool, the error message contains
-    /// `reason`, unless `reason` is empty.
+    /// Disables all tools of a namespace, with a reason like [`disable`](Self::disable).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
+    /// Neither a tool nor a rule has this namespace.
     pub fn disable_namespace(&mut self, namespace: &str, reason: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
         self.switches.namespaces.insert(namespace.into(), reason.into());
@@ -71,11 +69,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the rule added by [`disable_namespace`](Self::disable_namespace). Tools disabled by other
-    /// rules stay disabled.
+    /// Removes the rule added by [`disable_namespace`](Self::disable_namespace). Other rules stay.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
+    /// Neither a tool nor a rule has this namespace.
     pub fn enable_namespace(&mut self, namespace: &str) -> Result<(), BuildError> {
         let namespace = self.require_namespace(namespace)?;
         self.switches.namespaces.remove(namespace.as_str());
@@ -83,25 +80,28 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Disables all tools with matching [tags](TagMatch). If the model calls such a tool, the error message contains
-    /// `reason`, unless `reason` is empty.
+    /// Disables all tools with matching [tags](TagMatch), with a reason like [`disable`](Self::disable).
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names for every custom tag not found on any tool.
+    /// A custom tag is on no tool.
     pub fn disable_tags(&mut self, tags: TagMatch, reason: &str) -> Result<(), BuildError> {
         let tags_of_tools = self.all_definitions().flat_map(|definition| &definition.metadata.tags);
         let known = distinct(tags_of_tools.map(ToolTag::as_str));
-        let unknown = tags.tags().filter(|tag| tag.is_custom() && !known.contains(&tag.as_str()));
-        let problem = |name: &str| BuildProblem::unknown("tag", name, known.iter().copied());
-        BuildError::unless_empty(unknown.map(|tag| problem(tag.as_str())).collect())?;
+        let mut problems = Vec::new();
+        for tag in tags.tags() {
+            if tag.is_custom() && !known.contains(&tag.as_str()) {
+                problems.push(BuildProblem::unknown("tag", tag.as_str(), known.iter().copied()));
+            }
+        }
+        BuildError::unless_empty(problems)?;
         self.switches.tags.retain(|(known, _)| *known != tags);
         self.switches.tags.push((tags, reason.into()));
         self.apply_switches();
         Ok(())
     }
 
-    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags. Returns `false` if
-    /// there was no such rule.
+    /// Removes the rule added by [`disable_tags`](Self::disable_tags) for the same tags, and returns
+    /// whether there was one.
     pub fn enable_tags(&mut self, tags: &TagMatch) -> bool {
         let before = self.switches.tags.len();
         self.switches.tags.retain(|(known, _)| known != tags);
@@ -109,19 +109,18 @@ impl ToolRegistry {
         self.switches.tags.len() < before
     }
 
-    /// Returns the reason why a tool is disabled, possibly an empty string. Returns `None` if there is no disabled tool
-    /// called `name`.
+    /// Returns the reason why `name` is disabled, possibly empty; `None` if it is not.
     #[must_use]
     pub fn disabled_reason(&self, name: &str) -> Option<&str> {
         self.tools.get(name)?.disabled.as_deref()
     }
 
-    /// Returns the disabled tools, each with the reason, sorted by name.
+    /// Returns the disabled tools with their reasons, sorted by name.
     pub fn disabled(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &str)> {
         self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
     }
 
-    /// Returns the tool called `name`, even if the tool is disabled.
+    /// Returns the tool called `name`, disabled or not.
     #[must_use]
     pub fn get_any(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name).map(|entry| &entry.tool)
@@ -131,29 +130,29 @@ impl ToolRegistry {
         self.tools.contains_key(name.as_str())
     }
 
-    /// Returns all tools, including disabled tools, sorted by name.
+    /// Returns all tools, disabled or not, sorted by name.
     pub(super) fn entries(&self) -> Vec<&RegisteredTool> {
         let mut entries: Vec<&RegisteredTool> = self.tools.values().collect();
         sort_by(&mut entries, |a, b| a.name().cmp(b.name()));
         entries
     }
 
-    /// Returns the definitions of all tools, including disabled tools, in no particular order.
+    /// Returns the definitions of all tools, disabled or not, in no particular order.
     pub(crate) fn all_definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.tools.values().map(|entry| entry.tool.definition())
     }
 
     /// Returns the tool called `name`, disabled or not, or an error with the nearest names.
     pub(super) fn require_tool(&self, name: &str) -> Result<&Arc<dyn Tool>, BuildProblem> {
-        self.get_any(name).ok_or_else(|| {
-            let tools = self.tools.keys().map(|name| &**name);
-            let known = distinct(tools.chain(self.switches.tools.keys().map(|name| &**name)));
-            BuildProblem::unknown("tool", name, known)
-        })
+        if let Some(tool) = self.get_any(name) {
+            return Ok(tool);
+        }
+        let tools = self.tools.keys().map(|name| &**name);
+        let known = distinct(tools.chain(self.switches.tools.keys().map(|name| &**name)));
+        Err(BuildProblem::unknown("tool", name, known))
     }
 
-    /// Returns the normalised namespace, or an error with the nearest names if neither a tool nor a rule has
-    /// this namespace.
+    /// Returns the normalised namespace, or an error with the nearest names if no tool or rule has it.
     pub(super) fn require_namespace(&self, namespace: &str) -> Result<String, BuildProblem> {
         let wanted = normalize(namespace);
         let of_tools = self.all_definitions().filter_map(|definition| definition.name.namespace());
@@ -164,7 +163,6 @@ impl ToolRegistry {
         Err(BuildProblem::unknown("namespace", namespace, known))
     }
 
-    /// Disables and enables tools according to the current rules.
     pub(super) fn apply_switches(&mut self) {
         for entry in self.tools.values_mut() {
             let reason = self.switches.reason(entry.tool.definition());

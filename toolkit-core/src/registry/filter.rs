@@ -7,7 +7,7 @@ use crate::pattern::NamePattern;
 use crate::schema::__private::distinct;
 use std::collections::BTreeSet;
 
-/// A condition on the tags of a tool: the tool must have any or all of the given tags.
+/// A condition on a tool's tags: any or all of the given ones.
 ///
 /// ```
 /// use toolkit_ai::{ToolMetadata, ToolTag};
@@ -26,12 +26,12 @@ pub struct TagMatch {
 }
 
 impl TagMatch {
-    /// Creates a condition for tools with at least one of these tags.
+    /// Creates a condition for tools with any of these tags.
     pub fn any<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: false }
     }
 
-    /// Creates a condition for tools with all of these tags. With an empty set, every tool matches.
+    /// Creates a condition for tools with all of these tags. Without tags, every tool matches.
     pub fn all<T: Into<ToolTag>>(tags: impl IntoIterator<Item = T>) -> Self {
         Self { tags: tags.into_iter().map(Into::into).collect(), all: true }
     }
@@ -49,16 +49,16 @@ impl TagMatch {
     }
 }
 
-/// A filter to select tools. A tool passes if it meets every condition of the filter.
+/// Selects the tools that meet every condition.
 ///
-/// An included pattern is compared with the full name: `read` does not match `files-read`, but `*read` does. An
-/// excluded pattern is also compared with the name without its namespace, so `read` excludes `files-read`.
-/// [Permissions](crate::middleware::PermissionRule::for_tool) have the same rule: what permits compares full names, and
-/// what restricts compares both. `*` matches any number of characters, including none, and `?` matches exactly one. All
-/// other characters of a pattern must be legal in names.
+/// An included pattern is compared with the full name: `read` does not match `files-read`, but `*read`
+/// does. An excluded pattern is also compared with the name without its namespace, so `read` excludes
+/// `files-read`. [Permissions](crate::middleware::PermissionRule::for_tool) follow the same rule: what
+/// permits compares full names, what restricts both. `*` matches any number of characters, `?` exactly one.
+/// All others must be legal in names.
 ///
-/// If an included pattern matches no tool, but would match a name without its namespace, the filter is refused where it
-/// is applied: by a discovery, a new view, or the [check](crate::ToolRegistry::check) of a filtered registry.
+/// An included pattern that would match only without namespaces is refused: by a discovery, a new view, or
+/// the [check](crate::ToolRegistry::check) of a filtered registry.
 ///
 /// ```
 /// use serde_json::json;
@@ -83,37 +83,34 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// Creates a filter without conditions: every tool passes.
+    /// Creates a filter that every tool passes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Passes only tools with matching tags. Each use of this method adds a condition, and a tool must meet
-    /// all conditions.
+    /// Passes only tools with matching tags. Each call adds a condition.
     pub fn with_tags(mut self, tags: TagMatch) -> Self {
         self.tags.push(tags);
         self
     }
 
-    /// Excludes tools with matching tags. Each use of this method adds a condition, and a tool must meet none
-    /// of the conditions.
+    /// Excludes tools with matching tags. Each call adds a condition, and a tool must meet none.
     pub fn without_tags(mut self, tags: TagMatch) -> Self {
         self.without_tags.push(tags);
         self
     }
 
-    /// Passes only tools in one of these namespaces. Calling this method again adds more namespaces.
+    /// Passes only tools in one of these namespaces. Further calls add more.
     pub fn in_namespaces<T: AsRef<str>>(mut self, namespaces: impl IntoIterator<Item = T>) -> Self {
         let namespaces = namespaces.into_iter().map(|namespace| normalize(namespace.as_ref()));
         self.namespaces.get_or_insert_default().extend(namespaces);
         self
     }
 
-    /// Passes only tools with a full name matching one of these patterns. Calling this method again adds more
-    /// patterns.
+    /// Passes only tools whose full name matches one of these patterns. Further calls add more.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
+    /// A pattern cannot match a legal tool name.
     pub fn include<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,
@@ -122,10 +119,10 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Excludes tools with a full name, or a name without its namespace, matching one of these patterns.
+    /// Excludes tools whose name, with or without namespace, matches one of these patterns.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] for the first pattern unable to match any legal tool name.
+    /// A pattern cannot match a legal tool name.
     pub fn exclude<T: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = T>,
@@ -134,36 +131,43 @@ impl ToolFilter {
         Ok(self)
     }
 
-    /// Returns a problem for each included pattern that matches none of the `tools`, but would match without their
-    /// namespaces.
+    /// Returns a problem for each included pattern that matches `tools` only without their namespaces.
     pub(super) fn bare_names(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
         let patterns = self.include.iter().flatten();
         patterns.filter_map(|pattern| pattern.bare_name("tool", tools)).collect()
     }
 
-    /// Returns a problem for each included name or namespace that none of the `tools` has.
+    /// Returns a problem for each unknown included name or namespace.
     pub(super) fn unmatched(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let names = self.include.iter().flatten();
-        let names = names.filter_map(|pattern| pattern.unknown_name("tool", tools));
+        let mut problems = Vec::new();
+        for pattern in self.include.iter().flatten() {
+            problems.extend(pattern.unknown_name("tool", tools));
+        }
         let known = distinct(tools.iter().filter_map(|tool| tool.namespace()));
-        let namespaces = self.namespaces.iter().flatten().filter(|wanted| !known.contains(&wanted.as_str()));
-        let known = || known.iter().copied();
-        let namespaces = namespaces.map(|wanted| BuildProblem::unknown("namespace", wanted, known()));
-        names.chain(namespaces).collect()
+        for namespace in self.namespaces.iter().flatten() {
+            if !known.contains(&namespace.as_str()) {
+                problems.push(BuildProblem::unknown("namespace", namespace, known.iter().copied()));
+            }
+        }
+        problems
     }
 
-    /// Returns whether a tool with this definition passes the filter.
+    /// Returns whether a tool passes the filter.
     #[must_use]
     pub fn matches(&self, definition: &ToolDefinition) -> bool {
         let ToolDefinition { name, metadata, .. } = definition;
-        let has = |wanted: &TagMatch| wanted.matches(&metadata.tags);
-        let is_in =
-            |namespaces: &BTreeSet<String>| name.namespace().is_some_and(|own| namespaces.contains(own));
-        let fits = |pattern: &NamePattern| pattern.matches(name);
-        self.tags.iter().all(has)
-            && !self.without_tags.iter().any(has)
-            && self.namespaces.as_ref().is_none_or(is_in)
-            && self.include.as_ref().is_none_or(|patterns| patterns.iter().any(fits))
+        if let Some(namespaces) = &self.namespaces
+            && !name.namespace().is_some_and(|own| namespaces.contains(own))
+        {
+            return false;
+        }
+        if let Some(patterns) = &self.include
+            && !patterns.iter().any(|pattern| pattern.matches(name))
+        {
+            return false;
+        }
+        self.tags.iter().all(|tags| tags.matches(&metadata.tags))
+            && !self.without_tags.iter().any(|tags| tags.matches(&metadata.tags))
             && !self.exclude.iter().any(|pattern| pattern.restricts(name))
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A type usable as the arguments of a call: JSON text, a [`Value`], or any `Serialize` type within [`Json`].
+/// The arguments of a call: JSON text, a [`Value`], or any `Serialize` type within [`Json`].
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, Json, ToolRegistry};

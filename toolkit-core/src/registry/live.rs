@@ -19,10 +19,9 @@ use tokio::sync::broadcast;
 
 /// A shared registry with atomic changes. Clones share the registry.
 ///
-/// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy of the
-/// registry. The copy is then checked and published, or discarded after an error. Snapshots in use, such as
-/// the snapshot of a running batch, are not affected. Changes run one after another. Several edits in a
-/// single `change` are cheaper than several changes.
+/// Readers take a [snapshot](Self::snapshot) and never wait. A [`change`](Self::change) edits a copy, which
+/// is then checked and published, or discarded after an error. Snapshots in use, such as a running batch's,
+/// stay unchanged. Changes run one after another. One `change` with several edits is cheaper than several.
 ///
 /// ```
 /// use toolkit_ai::{ClosureTool, LiveRegistry, ToolRegistry};
@@ -49,7 +48,7 @@ pub struct LiveRegistry {
 
 struct Root {
     published: ArcSwap<Published>,
-    /// The checks of new tools. The lock is held during a change, so changes run one after another.
+    /// The checks of new tools. A change holds the lock, so changes run one after another.
     checks: Mutex<Vec<Arc<Check>>>,
     events: broadcast::Sender<RegistryEvent>,
 }
@@ -60,11 +59,11 @@ struct Published {
 }
 
 impl LiveRegistry {
-    /// Creates a live registry with the tools of a registry, or of another source, as its first version.
+    /// Creates a live registry whose first version has the tools of a registry or another source.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every [recorded problem](ToolRegistry::check), every missing
-    /// [state](ToolRegistry::with_state), and every reserved name.
+    /// There are [recorded problems](ToolRegistry::check), missing [state](ToolRegistry::with_state), or
+    /// reserved names.
     pub fn new(tools: impl IntoRegistrySource) -> Result<Self, BuildError> {
         let registry = tools.into_registry_source().snapshot();
         registry.check_complete()?;
@@ -73,29 +72,28 @@ impl LiveRegistry {
         Ok(Self { root: Arc::new(Root { published, checks: Mutex::default(), events }) })
     }
 
-    /// Returns the current registry. Later changes do not affect the returned registry.
+    /// Returns the current registry, unaffected by later changes.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         self.root.published.load().registry.clone()
     }
 
-    /// Returns the version of the registry: a number that increases with each change of the tools. If two versions are
-    /// equal, the tools are equal too.
+    /// Returns a number that increases with each change of the tools.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.root.published.load().version
     }
 
-    /// Changes the registry with the function `edit` and returns the value returned by `edit`.
+    /// Changes the registry with `edit` and returns its value.
     ///
-    /// `edit` gets a copy of the registry. The copy is published if `edit` and all checks succeed.
+    /// `edit` gets a copy, which is published if `edit` and all checks succeed.
     ///
-    /// If `edit` or a check fails or panics, the registry stays unchanged. Calling `change` inside of `edit` or of a
+    /// If one fails or panics, the registry stays unchanged. Calling `change` inside of `edit` or of a
     /// [check](Self::add_check) deadlocks.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if `edit` fails, if a check refuses a tool, or if the changed registry has
-    /// recorded problems, missing state or reserved names.
+    /// `edit` fails, a check refuses a tool, or the changed registry has recorded problems, missing state
+    /// or reserved names.
     pub fn change<T>(
         &self,
         edit: impl FnOnce(&mut ToolRegistry) -> Result<T, BuildError>,
@@ -111,7 +109,7 @@ impl LiveRegistry {
         let version = before.version + u64::from(!changes.is_empty());
         root.published.store(Arc::new(Published { registry: Arc::new(after), version }));
         for event in changes {
-            // An error means that there are no listeners.
+            // An error means no listeners.
             let _ = root.events.send(event);
         }
         Ok(value)
@@ -119,7 +117,7 @@ impl LiveRegistry {
 
     /// Adds a check for every tool registered, merged or replaced from now on.
     ///
-    /// The check receives the definition of the tool and the changed registry, including the tool.
+    /// It receives the tool's definition and the changed registry, including the tool.
     ///
     /// ```
     /// use toolkit_ai::{LiveRegistry, ToolRegistry};
@@ -139,14 +137,13 @@ impl LiveRegistry {
         lock(&self.root.checks).push(Arc::new(check));
     }
 
-    /// Returns a stream of all later changes. To get a matching snapshot as well, use [`watch`](Self::watch).
+    /// Returns a stream of all later changes. For a matching snapshot, use [`watch`](Self::watch).
     #[must_use]
     pub fn subscribe(&self) -> RegistryEvents {
         RegistryEvents::new(self.root.events.subscribe())
     }
 
-    /// Returns a snapshot of the registry together with a stream of all later changes. The stream contains
-    /// every change after the snapshot exactly once.
+    /// Returns a snapshot and a stream with every later change exactly once.
     #[must_use]
     pub fn watch(&self) -> (Arc<ToolRegistry>, RegistryEvents) {
         let _no_change_meanwhile = lock(&self.root.checks);

@@ -6,45 +6,40 @@ use crate::error::BuildError;
 use crate::schema::__private::sort_by;
 use std::sync::Arc;
 
-/// A rule for tools of the same name when two registries are merged.
+/// A rule for tools of the same name in a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Collision {
     /// The merge fails.
     #[default]
     Refuse,
-    /// The registry keeps the existing tool.
+    /// The existing tool stays.
     Keep,
-    /// The new tool replaces the existing tool.
+    /// The new tool replaces it.
     Replace,
 }
 
 impl ToolRegistry {
-    /// Adds the tools of another registry, and its rules for disabling tools.
+    /// Adds another registry's tools, and its rules for disabling tools.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every tool name found in both registries. The registry is then
-    /// unchanged.
+    /// Both registries have a tool of one name. The registry is then unchanged.
     pub fn merge(&mut self, other: Self) -> Result<(), BuildError> {
         self.merge_with(other, Collision::Refuse)
     }
 
-    /// Adds the tools of another registry, with a setting for name collisions.
+    /// Adds another registry's tools, with a rule for name collisions.
     ///
-    /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their tools.
-    /// If both registries disable the same tool, namespace or tags, the reason given in this registry is kept.
-    /// If both have a time limit, the limit of this registry is kept.
+    /// Disabled tools, namespaces and tags stay disabled, even if the other registry enables one of their
+    /// tools. Of two reasons or time limits, this registry's is kept.
     ///
-    /// State stays with the tools of its registry, regardless of the order in which state is added and
-    /// registries are merged. The state of the other registry serves only the tools of the other registry.
-    /// From the state of this registry, these tools see only values that they
-    /// [require](crate::ToolDefinition::state_needs) and the other registry lacks. An optional value does not come from
-    /// this registry. If the other registry has no state, its tools are treated like tools registered here. State
-    /// of a [run](crate::RunContext::with_state) takes precedence for all tools.
+    /// State stays with the tools of its registry, in any order of adding and merging. From this registry's
+    /// state, the other's tools see only values that they [require](crate::ToolDefinition::state_needs) and
+    /// the other lacks, but no optional ones. If the other has no state, its tools are treated like tools
+    /// registered here. State of a [run](crate::RunContext::with_state) takes precedence for all tools.
     ///
     /// # Errors
-    /// With [`Collision::Refuse`], returns a [`BuildError`] listing every tool name found in both registries.
-    /// The registry is then unchanged.
+    /// With [`Collision::Refuse`], both have a tool of one name. The registry is then unchanged.
     pub fn merge_with(&mut self, other: Self, collision: Collision) -> Result<(), BuildError> {
         let mut merged = self.clone();
         merged.absorb(other, collision);

@@ -1,4 +1,4 @@
-//! Namespaces of a registry: moving tools, replacing tools, and splitting a namespace off.
+//! Namespaces of a registry: moving, replacing and splitting off.
 
 use super::{Collision, RegisteredTool, ToolRegistry};
 use crate::definition::{AdaptedTool, Tool, ToolDefinition};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 /// # Namespaces
 ///
-/// Renamed tools stay disabled or overridden as before.
+/// Renamed tools stay disabled or overridden.
 impl ToolRegistry {
-    /// Moves every tool into a namespace. A tool already in a namespace is moved only if `force` is `true`.
+    /// Moves every tool into a namespace, a tool already in one only if `force` is `true`.
     ///
     /// See [`ToolName::update_namespace`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or duplicate new name. The registry is then unchanged.
+    /// A new name is illegal or duplicate. The registry is then unchanged.
     pub fn update_namespace(
         &mut self,
         namespace: &str,
@@ -26,10 +26,10 @@ impl ToolRegistry {
         self.rename_all(|name| name.update_namespace(namespace, force, separator))
     }
 
-    /// Changes the separator between the namespace and the method name in all tool names.
+    /// Changes the separator in all tool names.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
+    /// A new name is duplicate. The registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
         self.rename_all(|name| match name.namespace() {
             Some(namespace) => name.requalify(Some(namespace), separator),
@@ -37,10 +37,9 @@ impl ToolRegistry {
         })
     }
 
-    /// Moves the tools of a namespace into a new registry with the same state and time limit.
+    /// Moves the tools of a namespace into a new registry, with the same state and time limit.
     ///
-    /// The tools keep their full names, including the namespace. Call [`reduce_namespaces`](Self::reduce_namespaces) on
-    /// the new registry to remove the namespace.
+    /// They keep their full names. [`reduce_namespaces`](Self::reduce_namespaces) removes the namespace.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -59,7 +58,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] with the nearest names if neither a tool nor a rule has this namespace.
+    /// Neither a tool nor a rule has this namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
         let namespace = self.require_namespace(namespace)?;
         let inside = |definition: &ToolDefinition| definition.name.namespace() == Some(&namespace);
@@ -71,11 +70,11 @@ impl ToolRegistry {
         Ok(part)
     }
 
-    /// Replaces the tools of a namespace, for instance when a server announces changed tools.
+    /// Replaces the tools of a namespace, for instance when a server announces changed ones.
     ///
-    /// Tools missing from `tools` are removed, tools of the same name are replaced, and new tools are added.
-    /// If a tool is [overridden](Self::override_tool), only the original is replaced, and the override stays.
-    /// Rules for disabling tools, namespaces and tags stay as well.
+    /// Tools missing from `tools` are removed, tools of the same name replaced, and new ones added. Of an
+    /// [overridden](Self::override_tool) tool, only the original is replaced. Rules for disabling tools,
+    /// namespaces and tags stay.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -90,8 +89,8 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every illegal or duplicate new name, also if the full name is taken by a
-    /// tool outside of the namespace. The registry is then unchanged.
+    /// A new name is illegal or duplicate, or taken by a tool outside of the namespace. The registry is
+    /// then unchanged.
     pub fn replace_namespace<T: Tool + 'static>(
         &mut self,
         namespace: &str,
@@ -101,17 +100,20 @@ impl ToolRegistry {
         let mut coming = Self::from_tools(tools)?;
         coming.rename_all(|name| inside(name, namespace, separator))?;
         let namespace = normalize(namespace);
-        let taken = coming.entries().into_iter().filter_map(|entry| {
-            let known = self.get_any(entry.name().as_str())?.definition();
-            (known.name.namespace() != Some(&namespace)).then(|| known.duplicated_by(entry.tool.definition()))
-        });
-        BuildError::unless_empty(taken.collect())?;
+        let mut taken = Vec::new();
+        for entry in coming.entries() {
+            let Some(known) = self.get_any(entry.name().as_str()) else { continue };
+            if known.definition().name.namespace() != Some(&namespace) {
+                taken.push(known.definition().duplicated_by(entry.tool.definition()));
+            }
+        }
+        BuildError::unless_empty(taken)?;
         let mut changed = self.clone();
         changed.tools.retain(|name, entry| {
             entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
         });
         for (name, entry) in &mut changed.tools {
-            // The override stays and only the original changes. `restore` will bring back the new original.
+            // Only the original changes, for a later `restore`.
             if let Some(original) = &mut entry.original
                 && let Some(new) = coming.tools.remove(name)
             {
@@ -123,11 +125,10 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Removes the namespace from all names if all namespaced tools are in the same namespace. Returns
-    /// whether any name changed.
+    /// Removes the namespace from all names if there is only one. Returns whether any name changed.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every duplicate new name. The registry is then unchanged.
+    /// A new name is duplicate. The registry is then unchanged.
     pub fn reduce_namespaces(&mut self) -> Result<bool, BuildError> {
         let namespaces =
             distinct(self.all_definitions().filter_map(|definition| definition.name.namespace()));
@@ -141,7 +142,7 @@ impl ToolRegistry {
         Ok(true)
     }
 
-    /// Renames every tool. If any new name is illegal or taken, no tool is renamed.
+    /// Renames every tool, or none if a new name is illegal or taken.
     fn rename_all(
         &mut self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError>,
@@ -169,13 +170,12 @@ impl ToolRegistry {
     }
 }
 
-/// Returns `name` moved into `namespace`. Separators within the method name stay unchanged.
+/// Returns `name` moved into `namespace`. Separators in the method name stay.
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
 }
 
-/// Returns `tool` itself if it is already called `name`, and a renamed tool otherwise.
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {
     if tool.definition().name == *name {
         return tool.clone();

@@ -1,27 +1,25 @@
-//! The state that a program provides to the tools of a registry.
+//! The program's state for the tools of a registry.
 
 use super::ToolRegistry;
-use crate::context::{RunContext, State, StateNeed};
+use crate::context::{RunContext, State};
 use crate::definition::ToolDefinition;
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use std::sync::Arc;
 
 impl ToolRegistry {
-    /// Adds a value to the state for the tools. Parameters marked with `#[state]` and
-    /// [`ToolContext::state`](crate::ToolContext::state) find the value by type.
+    /// Adds a value to the state, for `#[state]` parameters and
+    /// [`ToolContext::state`](crate::ToolContext::state) to find by type.
     ///
-    /// If the program already has the value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
-    /// [merged](Self::merge_with) from a registry with its own state do not find the value, unless they require state
-    /// of this type.
+    /// For a value in an `Arc`, use [`with_shared_state`](Self::with_shared_state). Tools
+    /// [merged](Self::merge_with) from a registry with its own state find only values whose type they
+    /// require.
     #[doc(alias("inject", "Extension", "depends"))]
     #[must_use]
     pub fn with_state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.with_shared_state(Arc::new(value))
     }
 
-    /// Adds a value in an `Arc`, possibly a trait object, to the state shared by all tools.
-    ///
-    /// See [`with_state`](Self::with_state).
+    /// Adds a value in an `Arc`, possibly a trait object, like [`with_state`](Self::with_state).
     #[must_use]
     pub fn with_shared_state<T: ?Sized + Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         let state = self.state.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -31,9 +29,8 @@ impl ToolRegistry {
 
     /// Declares that the [run](crate::RunContext::with_state) of each call adds state of type `T`.
     ///
-    /// Tools can then have a parameter `#[state] user: &User` although the registry has no value of this
-    /// type. The value differs from call to call, for instance in a server. A call fails if its run does not
-    /// provide the value, and an agent [refuses](Self::check_run_state) such a run before it calls anything.
+    /// Tools can then have a parameter `#[state] user: &User` although the registry has no such value. A
+    /// call without it in its run fails, and an agent [refuses](Self::check_run_state) such a run at once.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, Dispatcher, RunContext, ToolCall, ToolContext, ToolRegistry};
@@ -61,10 +58,10 @@ impl ToolRegistry {
         self
     }
 
-    /// Checks that `run` has each [declared](Self::with_run_state) value that a tool needs. A parameter of type
-    /// `Option<&T>` needs none.
+    /// Checks that `run` has each [declared](Self::with_run_state) value that a tool needs. `Option<&T>`
+    /// needs none.
     ///
-    /// An agent checks this before each turn, because the call that misses the value may have been approved.
+    /// An agent checks before each turn, because the call that misses the value may have been approved.
     ///
     /// ```
     /// use toolkit_ai::{RunContext, ToolRegistry, tool, tools};
@@ -85,7 +82,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] with every tool and every value that it misses.
+    /// Every tool with the values that it misses.
     pub fn check_run_state(&self, run: &RunContext) -> Result<(), BuildError> {
         let Some(state) = self.state().filter(|state| state.declares_run_state()) else { return Ok(()) };
         let mut problems = Vec::new();
@@ -104,19 +101,23 @@ impl ToolRegistry {
         self.state.as_ref()
     }
 
-    /// Returns the state types that the tool needs but the registry lacks, each with the problem to report. Optional
-    /// state is a problem only inside of a pointer, where the tool would not find it.
+    /// Returns the state types that the tool needs but the registry lacks, with problems to report.
+    /// Optional state is a problem only inside of a pointer, where the tool would not find it.
     pub(super) fn missing_state<'a>(
         &'a self,
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
         let state = self.state.as_deref();
-        let is_missing = move |need: &&StateNeed| !need.is_met && !state.is_some_and(|state| state.has(need));
-        definition.state_needs().iter().filter(is_missing).filter_map(move |need| {
+        definition.state_needs().iter().filter_map(move |need| {
+            if need.is_met || state.is_some_and(|state| state.has(need)) {
+                return None;
+            }
             let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
+            if need.is_optional() && within.is_none() {
+                return None;
+            }
             let type_name = need.type_name();
-            let problem = || definition.problem(ToolFault::MissingState { type_name, within });
-            (!need.is_optional() || within.is_some()).then(|| (type_name, problem()))
+            Some((type_name, definition.problem(ToolFault::MissingState { type_name, within })))
         })
     }
 }

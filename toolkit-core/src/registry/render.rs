@@ -1,4 +1,4 @@
-//! Cached values of a registry: sorted tools, spellings, rendered definitions, the search index.
+//! Cached values of a registry.
 
 use super::ToolRegistry;
 use crate::definition::{Tool, ToolDefinition};
@@ -12,23 +12,22 @@ use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A cache of values computed from the tools of a registry on first use. A changed registry gets a
-/// [renewed](Self::renewed) cache.
+/// Values computed from the tools on first use. A changed registry gets a [renewed](Self::renewed) cache.
 #[derive(Clone, Default)]
 pub(super) struct RenderCache {
     sorted: OnceLock<Vec<Arc<dyn Tool>>>,
     names: Locked<Vec<(NameRule, WireNames)>>,
     rendered: Locked<Renderings>,
-    /// The renderings from before the last change of the registry.
+    /// The renderings before the last change.
     earlier: Renderings,
     index: OnceLock<Arc<Index>>,
-    /// The search index from before the last change of the registry.
+    /// The search index before the last change.
     earlier_index: Option<Arc<Index>>,
     catalog: OnceLock<Arc<Catalog>>,
     search_tools: OnceLock<[Arc<dyn Tool>; 2]>,
 }
 
-/// A value protected by a mutex. No code panics while the mutex is locked, so poisoning is ignored.
+/// A value in a mutex. Nothing panics under the lock, so poisoning is ignored.
 #[derive(Default)]
 struct Locked<T>(Mutex<T>);
 
@@ -38,21 +37,19 @@ impl<T: Clone> Clone for Locked<T> {
     }
 }
 
-/// The rendered definitions in one format: the list for a request, and one fragment for each tool.
+/// The definitions in one format: the list for a request, and a fragment for each tool.
 struct Rendering<F: ToolFormat> {
     key: RenderingKey<F>,
     list: F::Rendered,
     tools: Vec<Arc<dyn Tool>>,
-    /// The fragments of `tools`, in the same order.
     fragments: Vec<Arc<F::Fragment>>,
 }
 
-/// The key of a rendering: a format, and whether the registry asks for the reason of each call.
+/// A format, and whether the registry asks for call reasons.
 type RenderingKey<F> = (F, bool);
 
 impl<F: ToolFormat> Rendering<F> {
-    /// Returns the fragment of `tool` from this rendering. Returns `None` if the tool was added or replaced
-    /// after this rendering.
+    /// Returns the fragment of `tool`; `None` if it was added or replaced later.
     fn fragment(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<F::Fragment>> {
         let name = &tool.definition().name;
         let found = self.tools.binary_search_by(|known| known.definition().name.cmp(name)).ok()?;
@@ -61,7 +58,6 @@ impl<F: ToolFormat> Rendering<F> {
     }
 }
 
-/// A [`Rendering`] in any format.
 trait AnyRendering: Any + Send + Sync {
     fn replaces(&self, other: &dyn AnyRendering) -> bool;
 }
@@ -72,7 +68,7 @@ impl<F: ToolFormat> AnyRendering for Rendering<F> {
     }
 }
 
-/// Renderings with different keys. There are only a few, so a look-up compares the keys one by one.
+/// Renderings with different keys, compared one by one because there are few.
 #[derive(Clone, Default)]
 struct Renderings(Vec<Arc<dyn AnyRendering>>);
 
@@ -90,10 +86,12 @@ impl Renderings {
 }
 
 impl RenderCache {
-    /// Returns a new cache for the changed registry. The rendered fragments of unchanged tools are reused.
+    /// Returns a cache for the changed registry that reuses the fragments of unchanged tools.
     pub(super) fn renewed(&self) -> Self {
         let mut earlier = self.earlier.clone();
-        lock(&self.rendered.0).0.iter().cloned().for_each(|rendering| earlier.insert(rendering));
+        for rendering in lock(&self.rendered.0).0.iter() {
+            earlier.insert(rendering.clone());
+        }
         let earlier_index = self.index.get().or(self.earlier_index.as_ref()).cloned();
         Self { earlier, earlier_index, ..Self::default() }
     }
@@ -105,7 +103,7 @@ impl RenderCache {
         })
     }
 
-    /// Returns the tool name for a provider's `spelling` under any known naming rule.
+    /// Returns the tool name for a `spelling` under any known naming rule.
     pub(super) fn original(&self, registry: &ToolRegistry, spelling: &str) -> Option<Arc<str>> {
         for &rule in NameRule::COMMON {
             self.names(registry, rule);
@@ -115,17 +113,17 @@ impl RenderCache {
 
     pub(super) fn names(&self, registry: &ToolRegistry, rule: NameRule) -> WireNames {
         let known = lock(&self.names.0).iter().find(|(known, _)| *known == rule).cloned();
-        if let Some((_, names)) = known {
-            return names;
+        if let Some((_, spelled)) = known {
+            return spelled;
         }
-        // Disabled tools are included: disabling a tool must not change the spelling of another tool.
+        // Disabling a tool must not change the spelling of another.
         let names = registry.all_definitions().map(|definition| definition.name.as_str());
-        let names = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
-        lock(&self.names.0).push((rule, names.clone()));
-        names
+        let spelled = WireNames::new(rule, names.chain(registry.search_names().iter().copied()));
+        lock(&self.names.0).push((rule, spelled.clone()));
+        spelled
     }
 
-    /// Returns the search index. Only tools added or changed since the earlier index are indexed again.
+    /// Returns the search index. Only changed tools are indexed again.
     pub(super) fn index(&self, registry: &ToolRegistry) -> &Arc<Index> {
         self.index.get_or_init(|| Arc::new(Index::new(self.sorted(registry), self.earlier_index.as_deref())))
     }
@@ -141,26 +139,30 @@ impl RenderCache {
         })
     }
 
-    /// Returns the search tools, sorted by name.
     pub(super) fn search_tools(&self, registry: &ToolRegistry, options: &SearchOptions) -> &[Arc<dyn Tool>] {
         self.search_tools.get_or_init(|| search_tools(self.catalog(registry, options)))
     }
 
-    /// Returns the tools published to the model, sorted by name. Deferred tools are left out with tool search
-    /// on, unless `publication` lists them.
+    /// Returns the tools for the model, sorted by name. Tool search leaves deferred ones out, unless
+    /// `publication` lists them.
     fn published(&self, registry: &ToolRegistry, publication: Publication) -> Cow<'_, [Arc<dyn Tool>]> {
         let tools = self.sorted(registry);
         let Publication { list_deferred, client_search, .. } = publication;
         if list_deferred && !client_search || registry.search.is_none() {
             return Cow::Borrowed(tools);
         }
-        let listed = tools.iter().filter(|tool| client_search || !tool.definition().metadata.defer);
-        // The provider loads the found tools and the model calls them by name, so `call_deferred` is not
-        // needed.
-        let is_needed =
-            |tool: &&Arc<dyn Tool>| !(client_search && tool.definition().name.as_str() == CALL_DEFERRED);
-        let search = registry.search_tools().iter().filter(is_needed);
-        let mut published: Vec<Arc<dyn Tool>> = listed.chain(search).cloned().collect();
+        let mut published = Vec::new();
+        for tool in tools {
+            if client_search || !tool.definition().metadata.defer {
+                published.push(tool.clone());
+            }
+        }
+        for tool in registry.search_tools() {
+            // The provider loads the found tools and the model calls them by name, without `call_deferred`.
+            if !client_search || tool.definition().name.as_str() != CALL_DEFERRED {
+                published.push(tool.clone());
+            }
+        }
         sort_by(&mut published, |a, b| a.definition().name.cmp(&b.definition().name));
         Cow::Owned(published)
     }

@@ -1,4 +1,4 @@
-//! From a name to its tool: the one look-up of a call, and single calls by the program.
+//! From a name to its tool, and single calls by the program.
 
 use super::{IntoArguments, ToolRegistry};
 use crate::context::{ContextExtras, ToolContext};
@@ -13,18 +13,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl ToolRegistry {
-    /// Calls one tool and waits for its output. The arguments are JSON text, or a value of another type with
-    /// [`IntoArguments`].
+    /// Calls one tool and waits for its output. The arguments are JSON text, or another [`IntoArguments`].
     ///
-    /// The call skips all [middleware](crate::middleware): permissions, caches and retries belong to a dispatcher. For
-    /// calls with them, and for calls made by a model, use [`Dispatcher::call`](crate::Dispatcher::call) and
+    /// The call skips all [middleware](crate::middleware), such as permissions, caches and retries. For
+    /// calls with it, or of a model, use [`Dispatcher::call`](crate::Dispatcher::call) and
     /// [`Dispatcher::dispatch`](crate::Dispatcher::dispatch).
     ///
-    /// The time limit of the tool applies. If the tool has no limit, the limit of the registry applies.
+    /// The time limit of the tool applies, or else of the registry.
     ///
     /// # Errors
-    /// Returns a [`ToolError`] if no tool has this name, the arguments are invalid, or the tool fails, panics
-    /// or times out.
+    /// No tool has this name, the arguments are invalid, or the tool fails, panics or times out.
     pub fn call<'a>(
         &'a self,
         name: &'a str,
@@ -38,8 +36,8 @@ impl ToolRegistry {
         name: &str,
         arguments: Result<Cow<'_, str>, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
-        let arguments = arguments?;
-        let mut target = self.target(name, &arguments)?;
+        let given = arguments?;
+        let mut target = self.target(name, &given)?;
         // No dispatcher has checked the registry.
         if let Some((type_name, problem)) = self.missing_state(target.definition).next() {
             return Err(ToolError::stateless(type_name).with_details(problem.to_string()));
@@ -47,12 +45,10 @@ impl ToolRegistry {
         let limit = target.definition.metadata.timeout.or(self.timeout);
         let Rewritten { arguments: rewritten, called_as, call_reason } = target.take_rewritten();
         let context = self.context_of(target.definition, called_as, call_reason);
-        let arguments = rewritten.as_deref().unwrap_or(&arguments);
-        run(&**target.tool, arguments, &context, limit).await
+        run(&**target.tool, rewritten.as_deref().unwrap_or(&given), &context, limit).await
     }
 
-    /// Checks a call without running it. The check fails if there is no such tool or the tool refuses the
-    /// arguments.
+    /// Checks a call without running it: there is such a tool, and it accepts the arguments.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -70,7 +66,7 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// The [`ToolError`] that the call would return.
+    /// The error that the call would return.
     pub fn validate(&self, name: &str, arguments: &str) -> Result<(), ToolError> {
         let mut target = self.target(name, arguments)?;
         let Rewritten { arguments: rewritten, called_as, .. } = target.take_rewritten();
@@ -92,8 +88,8 @@ impl ToolRegistry {
         ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), extras)
     }
 
-    /// Finds the tool for a call of `name`, and the arguments as this tool gets them. If `name` is the search tool
-    /// `call_deferred`, these are the tool named in the arguments and that tool's arguments.
+    /// Finds the tool for a call of `name`, and its arguments. `call_deferred` gives the tool named in the
+    /// arguments, and that tool's arguments.
     #[inline]
     pub(crate) fn target(&self, name: &str, text: &str) -> Result<Target<'_>, ToolError> {
         match self.callable(name) {
@@ -112,7 +108,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns a target whose arguments are under the tool's own parameter names, and separated from the call reason.
+    /// Returns a target with the arguments under the tool's parameter names, without the call reason.
     #[cold]
     fn rewritten<'r>(
         &self,
@@ -136,8 +132,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns the error for a call of `name` when no callable tool has this name, because the tool is disabled or
-    /// unknown.
+    /// Returns the error for a call of a disabled or unknown tool.
     #[cold]
     pub(crate) fn not_found(&self, name: &str) -> ToolError {
         let spelled = self.cache.original(self, name);
@@ -145,34 +140,32 @@ impl ToolRegistry {
         if let Some(reason) = self.disabled_reason(own_name) {
             return ToolError::disabled(name, reason);
         }
-        // Suggest spellings accepted by every provider: the model knows the tools by these names.
+        // The model knows the tools by spellings that every provider accepts.
         let names = self.cache.names(self, NameRule::DASHES);
         let own = self.iter_definitions().map(|definition| names.spell(definition.name.as_str()));
         ToolError::not_found(name, own.chain(self.search_names().iter().copied()))
     }
 }
 
-/// The tool for a call, and the call as this tool gets it.
+/// The tool for a call, and its call.
 pub(crate) struct Target<'r> {
     pub(crate) tool: &'r Arc<dyn Tool>,
     pub(crate) definition: &'r ToolDefinition,
-    /// What differs from the call of the model. Boxed, because it is rare.
+    /// What differs from the model's call. Boxed, because it is rare.
     pub(crate) rewritten: Option<Box<Rewritten>>,
 }
 
-/// The parts of a call that a registry rewrites for the tool.
+/// What a registry rewrites in a call for the tool.
 #[derive(Default)]
 pub(crate) struct Rewritten {
-    /// The arguments for the tool, if they differ from the arguments of the call.
     pub(crate) arguments: Option<String>,
-    /// The tool name as the model spells it, if the spelling differs from the tool's own name.
+    /// The model's spelling of the tool name, if it differs.
     pub(crate) called_as: Option<Box<str>>,
-    /// The model's reason for the call, if the registry asks for it.
+    /// The model's reason, if the registry asks for it.
     pub(crate) call_reason: Option<String>,
 }
 
 impl Target<'_> {
-    /// Returns the parts that differ from the call of the model.
     #[inline]
     pub(crate) fn take_rewritten(&mut self) -> Rewritten {
         self.rewritten.take().map_or_else(Rewritten::default, |rewritten| *rewritten)

@@ -4,10 +4,10 @@ use super::{LiveRegistry, ToolRegistry};
 use crate::definition::{ProvidedTool, Tool, ToolProvider, Toolset};
 use std::sync::Arc;
 
-/// The source of a [`Dispatcher`](crate::Dispatcher)'s tools: a fixed registry or a [live](LiveRegistry) one.
+/// A [`Dispatcher`](crate::Dispatcher)'s tools: a fixed or a [live](LiveRegistry) registry.
 ///
-/// A list of tools, such as the array built by [`tools!`](crate::tools), becomes a fixed registry. Duplicate and illegal
-/// names are errors of the function that takes the source.
+/// A list of tools, such as [`tools!`](crate::tools) builds, becomes a fixed registry. The function that
+/// takes the source reports duplicate and illegal names.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RegistrySource {
@@ -18,14 +18,14 @@ pub enum RegistrySource {
 }
 
 impl RegistrySource {
-    /// Returns the tools that a provider has now, as a fixed registry. Duplicate and illegal names are errors of the function
-    /// that takes the source. Types that provide tools implement [`IntoRegistrySource`] with it.
+    /// Returns a provider's current tools as a fixed registry, for types with [`IntoRegistrySource`]. The
+    /// function that takes the source reports duplicate and illegal names.
     #[must_use]
     pub fn from_provider(provider: impl ToolProvider) -> Self {
         ToolRegistry::recording(ProvidedTool::all(provider)).into_registry_source()
     }
 
-    /// Returns the current tools: the fixed registry, or a snapshot of the live registry.
+    /// Returns the fixed registry, or a snapshot of the live one.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
         match self {
@@ -34,7 +34,6 @@ impl RegistrySource {
         }
     }
 
-    /// Returns a number that increases with each change of the tools.
     #[cfg(feature = "tracing")]
     pub(crate) fn version(&self) -> u64 {
         match self {
@@ -44,9 +43,11 @@ impl RegistrySource {
     }
 }
 
-/// A source of tools: a registry by value or in an `Arc`, a [`LiveRegistry`], a list of tools, such as the array
-/// built by [`tools!`](crate::tools), or a [`Toolset`] in an `Arc`. Clients of MCP servers, OpenAPI documents and fleets are
-/// sources of the tools that they have now; a `LiveRegistry` follows their changes.
+/// A source of tools.
+///
+/// It is a registry, also in an `Arc`, a [`LiveRegistry`], a list such as [`tools!`](crate::tools) builds,
+/// or a [`Toolset`] in an `Arc`. Clients of MCP servers, OpenAPI documents and fleets give their current
+/// tools; a `LiveRegistry` follows their changes.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;

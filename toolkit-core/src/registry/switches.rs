@@ -6,19 +6,18 @@ use crate::name::ToolName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The rules for disabling tools, namespaces and tags, each with the reason.
+/// The rules for tools, namespaces and tags, with their reasons.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Switches {
-    /// The rules for single tools, by tool name. A reason disables the tool. `None` keeps it enabled, even if a rule
-    /// disables the tool's namespace or tags.
+    /// The rules for single tools. `None` keeps a tool enabled, even against rules for its namespace or
+    /// tags.
     pub(super) tools: BTreeMap<Box<str>, Option<Arc<str>>>,
     pub(super) namespaces: BTreeMap<Box<str>, Arc<str>>,
     pub(super) tags: Vec<(TagMatch, Arc<str>)>,
 }
 
 impl Switches {
-    /// Returns the reason for disabling a tool; `None` if the tool is enabled. A rule for the tool takes
-    /// precedence over a rule for the tool's namespace, and a namespace rule over a rule for tags.
+    /// Returns the reason why a tool is disabled, if it is.
     pub(super) fn reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
         match self.tools.get(definition.name.as_str()) {
             Some(rule) => rule.as_ref(),
@@ -26,44 +25,39 @@ impl Switches {
         }
     }
 
-    /// Returns the reason for disabling the tool's namespace or tags, if any. A rule for the tool itself is
-    /// ignored.
+    /// Returns the reason for disabling the tool's namespace or tags, if any. Ignores a rule for the tool.
     pub(super) fn broad_reason(&self, definition: &ToolDefinition) -> Option<&Arc<str>> {
-        let by_namespace = definition.name.namespace().and_then(|namespace| self.namespaces.get(namespace));
-        by_namespace.or_else(|| {
-            let rule = self.tags.iter().find(|(tags, _)| tags.matches(&definition.metadata.tags));
-            rule.map(|(_, reason)| reason)
-        })
+        if let Some(namespace) = definition.name.namespace()
+            && let Some(reason) = self.namespaces.get(namespace)
+        {
+            return Some(reason);
+        }
+        let rule = self.tags.iter().find(|(tags, _)| tags.matches(&definition.metadata.tags));
+        rule.map(|(_, reason)| reason)
     }
 
-    /// Copies the rule for a renamed tool from `earlier`, the rules before the renaming. If the tool was disabled with
-    /// its old namespace, it stays disabled.
+    /// Copies the rule for a renamed tool from the `earlier` rules. A tool disabled with its old namespace
+    /// stays disabled.
     pub(super) fn rename(&mut self, earlier: &Self, old: &ToolDefinition, name: &ToolName) {
-        let of_namespace = || earlier.namespaces.get(old.name.namespace()?).cloned().map(Some);
-        let is_moved = old.name.namespace() != name.namespace();
-        let of_tool = earlier.tools.get(old.name.as_str()).cloned();
-        if let Some(rule) = of_tool.or_else(|| of_namespace().filter(|_| is_moved)) {
-            self.tools.insert(name.as_str().into(), rule);
+        if let Some(rule) = earlier.tools.get(old.name.as_str()) {
+            self.tools.insert(name.as_str().into(), rule.clone());
+        } else if old.name.namespace() != name.namespace()
+            && let Some(namespace) = old.name.namespace()
+            && let Some(reason) = earlier.namespaces.get(namespace)
+        {
+            self.tools.insert(name.as_str().into(), Some(reason.clone()));
         }
     }
 
-    /// Adds the rules of another registry. For the same tool, namespace or tags, the existing rule stays, except
-    /// that a tool stays disabled if one of the two registries disables it. `tools` returns the tools with a name.
+    /// Adds another registry's rules. Existing rules stay, except that a tool is disabled if either
+    /// registry disables it. `tools` returns the tools with a name.
     pub(super) fn extend<'a>(&mut self, other: Self, tools: impl Fn(&str) -> Vec<&'a ToolDefinition>) {
         let names: BTreeSet<Box<str>> = self.tools.keys().chain(other.tools.keys()).cloned().collect();
         for name in names {
-            let rules = [&*self, &other].map(|registry| registry.tools.get(&name).cloned());
-            // A tool without a rule of its own in one registry may be disabled there by a broad rule.
-            let is_exempt = |registry: &Self, rule: &Option<_>| {
-                let has_broad_rules = !registry.namespaces.is_empty() || !registry.tags.is_empty();
-                let tools = tools(&name);
-                let is_untouched = !tools.is_empty() || !has_broad_rules;
-                rule.is_some()
-                    || is_untouched && tools.iter().all(|tool| registry.broad_reason(tool).is_none())
-            };
-            let [own, others] = rules;
-            let reason = own.clone().flatten().or(others.clone().flatten());
-            if reason.is_some() || (is_exempt(self, &own) && is_exempt(&other, &others)) {
+            let own = self.tools.get(&name).cloned().flatten();
+            let reason = own.or(other.tools.get(&name).cloned().flatten());
+            let named = tools(&name);
+            if reason.is_some() || (self.is_exempt(&name, &named) && other.is_exempt(&name, &named)) {
                 self.tools.insert(name, reason);
             } else {
                 self.tools.remove(&name);
@@ -77,5 +71,17 @@ impl Switches {
                 self.tags.push((tags, reason));
             }
         }
+    }
+
+    /// Returns whether a rule of its own enables a tool, or no rule disables it. `tools` are those called
+    /// `name`.
+    fn is_exempt(&self, name: &str, tools: &[&ToolDefinition]) -> bool {
+        if self.tools.contains_key(name) {
+            return true;
+        }
+        if tools.is_empty() {
+            return self.namespaces.is_empty() && self.tags.is_empty();
+        }
+        tools.iter().all(|tool| self.broad_reason(tool).is_none())
     }
 }

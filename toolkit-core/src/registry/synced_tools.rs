@@ -1,4 +1,4 @@
-//! The tools of a changing source in a live registry.
+//! The tools of a changing source.
 
 use super::{LiveRegistry, ToolRegistry};
 use crate::definition::Tool;
@@ -36,7 +36,7 @@ impl SyncedTools {
     /// Registers the first tools, in a single change.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if a tool cannot be registered. The registry is then unchanged.
+    /// A tool cannot be registered. The registry is then unchanged.
     pub fn new(
         registry: &LiveRegistry,
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
@@ -46,30 +46,32 @@ impl SyncedTools {
         Ok(Self { registry: registry.clone(), tools })
     }
 
-    /// Makes the tools of the source the `latest` tools, in a single change if possible.
+    /// Makes `latest` the tools of the source, in a single change if possible.
     ///
-    /// A tool with an unchanged definition is not replaced. A tool that the program has removed stays away, and a tool that
-    /// it has [overridden](ToolRegistry::override_tool) changes under the other one.
+    /// A tool with an unchanged definition is not replaced. A tool removed by the program stays away, and
+    /// an [overridden](ToolRegistry::override_tool) one changes under its override.
     ///
-    /// Returns the changes that the registry refuses, for instance because a name is taken. The others are made, and the
-    /// next update tries the refused ones again.
+    /// Returns the changes that the registry refuses, for instance of a taken name. The others are made,
+    /// and the next update tries again.
     pub fn update(&mut self, latest: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<(ToolName, BuildError)> {
         let mut latest = by_name(latest);
         let known = &self.tools;
-        let gone = known.keys().filter(|name| !latest.contains_key(*name));
-        let is_unchanged = |name: &ToolName, tool: &Arc<dyn Tool>| {
-            known.get(name).is_some_and(|known| known.definition() == tool.definition())
-        };
-        let fresh = latest.iter().filter(|(name, tool)| !is_unchanged(name, tool));
-        let edits = gone.map(|name| (name.clone(), None));
-        let edits = edits.chain(fresh.map(|(name, tool)| (name.clone(), Some(tool.clone()))));
-        let edits: Vec<(ToolName, Option<Arc<dyn Tool>>)> = edits.collect();
+        let mut edits: Vec<(ToolName, Option<Arc<dyn Tool>>)> = Vec::new();
+        for name in known.keys() {
+            if !latest.contains_key(name) {
+                edits.push((name.clone(), None));
+            }
+        }
+        for (name, tool) in &latest {
+            if known.get(name).is_none_or(|known| known.definition() != tool.definition()) {
+                edits.push((name.clone(), Some(tool.clone())));
+            }
+        }
         let apply = |registry: &mut ToolRegistry, (name, tool): &(ToolName, Option<Arc<dyn Tool>>)| {
             apply(registry, known.contains_key(name), name.as_str(), tool.clone())
         };
-        let all = |registry: &mut ToolRegistry| edits.iter().try_for_each(|edit| apply(registry, edit));
         let mut refused = Vec::new();
-        if self.registry.change(all).is_err() {
+        if self.registry.change(|registry| edits.iter().try_for_each(|edit| apply(registry, edit))).is_err() {
             for edit in &edits {
                 if let Err(error) = self.registry.change(|registry| apply(registry, edit)) {
                     refused.push((edit.0.clone(), error));
@@ -85,7 +87,6 @@ impl SyncedTools {
     }
 }
 
-/// Makes one change: registers, replaces or removes a tool.
 fn apply(
     registry: &mut ToolRegistry,
     is_known: bool,

@@ -1,4 +1,4 @@
-//! Tool search over the tools of a registry, by programs and by models.
+//! Tool search over the tools of a registry.
 
 use super::ToolRegistry;
 use super::render::RenderCache;
@@ -8,28 +8,26 @@ use crate::search::{CALL_DEFERRED, DeferredCall, SEARCH_TOOLS, SearchOptions, To
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Tool search that is turned on. Both functions are reached from here only, so that a program which never turns it on does
-/// not contain the index and the search tools.
+/// Tool search that is on. Only this reaches both functions, so that a program without it contains neither
+/// index nor search tools.
 #[derive(Clone)]
 pub(super) struct ToolSearch {
     options: Arc<SearchOptions>,
-    /// Returns the search tools, sorted by name.
     tools: for<'r> fn(&'r RenderCache, &'r ToolRegistry, &SearchOptions) -> &'r [Arc<dyn Tool>],
-    /// Returns the target of a call of `call_deferred`, and the arguments for the target.
+    /// Returns the target of a `call_deferred` call, and its arguments.
     deferred: for<'r> fn(&'r ToolRegistry, &SearchOptions, &str) -> Resolved<'r>,
 }
 
-/// A tool with its arguments.
 type Resolved<'r> = Result<(&'r Arc<dyn Tool>, Cow<'static, str>), ToolError>;
 
 /// # Tool search
 ///
-/// Hundreds of tools in a request cost tokens and lead to worse choices. With tool search on, tools marked
-/// [`defer`](crate::ToolMetadata::defer) are left out of the definitions. The model finds these tools with
+/// Hundreds of tools in a request cost tokens and lead to worse choices. With tool search on, the
+/// definitions omit [deferred](crate::ToolMetadata::defer) tools. The model finds these with
 /// `discover_tools` and calls them with `call_deferred`, or by name.
 ///
-/// A call of `call_deferred` counts as a call of the target tool: the target's time limit, permissions,
-/// middleware and ordering apply. Only the result has the name `call_deferred`.
+/// Such a call is a call of the target tool, with its time limit, permissions, middleware and ordering.
+/// Only the result is named `call_deferred`.
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;
@@ -59,19 +57,18 @@ type Resolved<'r> = Result<(&'r Arc<dyn Tool>, Cow<'static, str>), ToolError>;
 /// # }).unwrap();
 /// ```
 impl ToolRegistry {
-    /// Turns tool search on: adds the tools `discover_tools` and `call_deferred`, and leaves deferred tools
-    /// out of [definitions](Self::definitions).
+    /// Turns tool search on: adds `discover_tools` and `call_deferred`, and leaves deferred tools out of
+    /// [definitions](Self::definitions).
     ///
-    /// Both search tools are built on first use, from the tools callable at that time. [`iter`](Self::iter)
-    /// and [`len`](Self::len) do not include the search tools. No other tool may have the name of a search
-    /// tool.
+    /// Both are built on first use, from the tools callable then. [`iter`](Self::iter) and
+    /// [`len`](Self::len) do not include them. No other tool may have their names.
     #[must_use]
     pub fn with_tool_search(mut self) -> Self {
         self.enable_tool_search(SearchOptions::default());
         self
     }
 
-    /// Turns tool search on with the given options. See [`with_tool_search`](Self::with_tool_search).
+    /// Turns tool search on with options, see [`with_tool_search`](Self::with_tool_search).
     pub fn enable_tool_search(&mut self, options: SearchOptions) {
         self.search = Some(ToolSearch {
             options: Arc::new(options),
@@ -81,7 +78,7 @@ impl ToolRegistry {
         self.cache = self.cache.renewed();
     }
 
-    /// Turns tool search off: definitions list all tools again.
+    /// Turns tool search off.
     pub fn disable_tool_search(&mut self) {
         self.search = None;
         self.cache = self.cache.renewed();
@@ -89,9 +86,9 @@ impl ToolRegistry {
 
     /// Searches all callable tools, deferred or not, and returns the `top_k` best matches, best first.
     ///
-    /// If the query is the name of a tool, in any letter case and with any separators, only this tool is
-    /// found. Otherwise, the first 64 words of the query are looked up in names, descriptions, tags, parameters and
-    /// search hints (BM25F). This method works without tool search turned on.
+    /// A query that is a tool's name, in any letter case and with any separators, finds only this tool.
+    /// Otherwise, its first 64 words are looked up in names, descriptions, tags, parameters and search
+    /// hints (BM25F). Tool search need not be on.
     ///
     /// ```
     /// use toolkit_ai::{ClosureTool, ToolRegistry};
@@ -114,7 +111,7 @@ impl ToolRegistry {
         )
     }
 
-    /// Returns the search tool called `name`; `None` if tool search is off.
+    /// Returns the search tool `name`, if tool search is on.
     #[cold]
     pub(super) fn search_tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         if !SEARCH_TOOLS.contains(&name) {
@@ -123,7 +120,7 @@ impl ToolRegistry {
         self.search_tools().iter().find(|tool| tool.definition().name.as_str() == name)
     }
 
-    /// Returns the search tools, sorted by name; none if tool search is off.
+    /// Returns the search tools, sorted by name, if tool search is on.
     pub(super) fn search_tools(&self) -> &[Arc<dyn Tool>] {
         match &self.search {
             Some(search) => (search.tools)(&self.cache, self, &search.options),
@@ -131,19 +128,15 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns the names of the search tools without building the tools; none if tool search is off.
+    /// Returns the names of the search tools, without building the tools.
     pub(crate) fn search_names(&self) -> &'static [&'static str] {
         if self.search.is_some() { &SEARCH_TOOLS } else { &[] }
     }
 
-    /// Finds the tool for a call if no tool has exactly this name. The name may be a provider's spelling of a
-    /// tool name, or the name of a search tool.
+    /// Finds the tool if none has exactly this name: it may be a provider's spelling, or a search tool's
+    /// name.
     ///
-    /// Returns the tool and the arguments for the tool. For `call_deferred`, these are the target tool and
-    /// the arguments of the target.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such tool, or if the arguments of `call_deferred` are invalid.
+    /// Returns the tool and its arguments, for `call_deferred` those of the target.
     #[cold]
     pub(super) fn resolve_otherwise<'s, 'a>(
         &'s self,
@@ -159,7 +152,6 @@ impl ToolRegistry {
         Ok((tool, Cow::Borrowed(arguments)))
     }
 
-    /// Finds the target of a call of `call_deferred`, and the arguments for the target.
     fn resolve_deferred<'s>(&'s self, options: &SearchOptions, arguments: &str) -> Resolved<'s> {
         let call = DeferredCall::read(arguments)?;
         let spelled = self.cache.original(self, &call.target);

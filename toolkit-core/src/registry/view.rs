@@ -1,4 +1,4 @@
-//! Views of a registry: selections of tools, with other names, metadata and arguments.
+//! Views of a registry: its tools with other names, metadata and arguments.
 
 use super::namespaces::inside;
 use super::switches::Switches;
@@ -9,11 +9,10 @@ use crate::name::{NameError, Separator, ToolName};
 use std::fmt;
 use std::sync::Arc;
 
-/// A view of a registry: a selection of the tools, with other names, metadata and arguments.
+/// Selects tools of a registry, with other names, metadata and arguments.
 ///
-/// Each builder method adds a step. The steps are applied in order, and each step sees the tools as changed
-/// by the steps before. Tools are shared, not copied. A view of a [live registry](super::LiveRegistry) is a view of its
-/// snapshot.
+/// Each builder method adds a step, which sees the tools as changed by the steps before. Tools are shared,
+/// not copied. A view of a [live registry](super::LiveRegistry) is a view of its snapshot.
 ///
 /// ```
 /// use toolkit_ai::{ArgumentTransform, ClosureTool, RegistryView, ToolFilter, ToolRegistry};
@@ -41,7 +40,7 @@ pub struct RegistryView {
 #[derive(Clone)]
 enum Step {
     Filter(ToolFilter),
-    /// Changes the tool with this name, or every tool if the name is `None`.
+    /// Changes the tool with this name, or every tool.
     Adapt(Option<String>, Arc<Adapt>),
 }
 
@@ -53,7 +52,7 @@ fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<Adapt
 }
 
 impl RegistryView {
-    /// Creates a view without steps: all tools, unchanged.
+    /// Creates a view of all tools, unchanged.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -64,28 +63,27 @@ impl RegistryView {
         self
     }
 
-    /// Keeps only tools passing the filter. Applying the view fails if the filter includes the name of a tool without
-    /// its namespace.
+    /// Keeps only tools passing the filter. The view fails if it includes a name without its namespace.
     #[must_use]
     pub fn filter(self, filter: ToolFilter) -> Self {
         self.step(Step::Filter(filter))
     }
 
-    /// Moves every tool into a namespace. The namespace is [normalised](crate::name::normalize) first.
+    /// Moves every tool into a namespace, which is [normalised](crate::name::normalize).
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>, separator: Separator) -> Self {
         let namespace = namespace.into();
         self.rename_all(move |name| inside(name, &namespace, separator))
     }
 
-    /// Renames the tool called `name` to `to`. Applying the view fails if there is no such tool.
+    /// Renames the tool `name` to `to`. The view fails without such a tool.
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         let to = to.into();
         self.adapt(name, move |tool| renamed(tool, ToolName::new(&to)))
     }
 
-    /// Renames every tool. `rename` receives the current name of a tool and returns the new name.
+    /// Renames every tool. `rename` gets the current name and returns the new one.
     #[must_use]
     pub fn rename_all(
         self,
@@ -97,7 +95,7 @@ impl RegistryView {
         })
     }
 
-    /// Changes the metadata of every tool with the function `change`.
+    /// Changes the metadata of every tool.
     #[must_use]
     pub fn map_metadata(
         self,
@@ -109,8 +107,8 @@ impl RegistryView {
         })
     }
 
-    /// Changes the tool called `name`, for instance its description or its
-    /// [arguments](AdaptedTool::with_arguments). Applying the view fails if there is no such tool.
+    /// Changes the tool `name`, for instance its description or [arguments](AdaptedTool::with_arguments).
+    /// The view fails without such a tool.
     #[must_use]
     pub fn adapt(
         self,
@@ -120,7 +118,7 @@ impl RegistryView {
         self.step(Step::Adapt(Some(name.into()), Arc::new(change)))
     }
 
-    /// Changes every tool with the function `change`.
+    /// Changes every tool.
     #[must_use]
     pub fn adapt_all(
         self,
@@ -129,12 +127,12 @@ impl RegistryView {
         self.step(Step::Adapt(None, Arc::new(change)))
     }
 
-    /// Applies the steps of the view to all tools of `registry`. If a step fails for a tool or its new name
-    /// is taken, the tool is left out and a problem is recorded.
+    /// Applies the steps to all tools of `registry`. A tool with a failed step or a taken name is left out,
+    /// and a problem recorded.
     fn project(&self, registry: &ToolRegistry) -> ToolRegistry {
         let mut shown = registry.subset(|_| false);
-        // Rules for namespaces and tags refer to the original names, so each disabled tool gets a rule for
-        // the new name.
+        // Namespace and tag rules refer to the original names, so each disabled tool gets a rule for the
+        // new name.
         shown.switches = Switches::default();
         let entries = registry.entries().into_iter();
         let mut tools: Vec<_> = entries.map(|entry| (entry.tool.clone(), entry.disabled.clone())).collect();
@@ -152,21 +150,21 @@ impl RegistryView {
                     {
                         shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
                     }
-                    tools.retain_mut(|(tool, _)| {
+                    let mut kept = Vec::with_capacity(tools.len());
+                    for (tool, disabled) in tools {
                         if !is_meant(&tool.definition().name) {
-                            return true;
+                            kept.push((tool, disabled));
+                            continue;
                         }
-                        match change(AdaptedTool::from_arc(tool.clone())) {
+                        match change(AdaptedTool::from_arc(tool)) {
                             Ok(changed) => {
-                                *tool = Arc::new(changed);
-                                true
+                                let adapted: Arc<dyn Tool> = Arc::new(changed);
+                                kept.push((adapted, disabled));
                             }
-                            Err(error) => {
-                                shown.problems.extend(error.problems().iter().cloned());
-                                false
-                            }
+                            Err(error) => shown.problems.extend(error.problems().iter().cloned()),
                         }
-                    });
+                    }
+                    tools = kept;
                 }
             }
         }
@@ -182,12 +180,10 @@ impl RegistryView {
 }
 
 impl ToolRegistry {
-    /// Applies a [view](RegistryView) and returns the new registry, with the same state, time limit and
-    /// disabled tools.
+    /// Applies a [view](RegistryView), keeping state, time limit and disabled tools.
     ///
     /// # Errors
-    /// Returns a [`BuildError`] listing every missing tool, every illegal or duplicate new name, and every
-    /// error of a step.
+    /// A tool is missing, a new name is illegal or duplicate, or a step fails.
     pub fn viewed(&self, view: &RegistryView) -> Result<Self, BuildError> {
         let shown = view.project(self);
         shown.check().map(|()| shown)

@@ -10,24 +10,20 @@ use crate::name::WireNames;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The maximum length, in characters, of the text about one tool in the list of deferred tools.
+/// The maximum length, in characters, of a tool's text in the list of deferred tools.
 const MAX_LINE: usize = 200;
 
-/// The tools of one registry snapshot, shared by both search tools.
+/// The tools of a registry snapshot, shared by both search tools.
 pub(crate) struct Catalog {
     pub(crate) index: Arc<Index>,
-    /// The tool names in spellings accepted by every provider.
+    /// The tool names in spellings that every provider accepts.
     pub(crate) names: WireNames,
     pub(crate) options: SearchOptions,
-    /// Whether the registry asks for the reason of each call.
     pub(crate) call_reason: bool,
 }
 
 impl Catalog {
-    /// Returns the deferred tool named `target`.
-    ///
-    /// # Errors
-    /// Returns an error if no tool has this name, or if the tool is not deferred.
+    /// Returns the deferred tool `target`. Fails if there is none, or it is not deferred.
     pub(crate) fn deferred(&self, target: &str) -> Result<&Arc<dyn Tool>, ToolError> {
         match self.index.named(self.names.unspell(target)).as_slice() {
             [tool] if tool.definition().metadata.defer => Ok(tool),
@@ -47,14 +43,13 @@ impl Catalog {
         ToolError::new(ErrorKind::NotFound, message).with_brief(brief)
     }
 
-    /// Returns the list of deferred tools for the description of `discover_tools`. Returns an empty string if
-    /// there are none.
+    /// Returns the list of deferred tools for the description of `discover_tools`, possibly empty.
     ///
-    /// Each tool has a line with the search hint or the first sentence of the description. If the list is
-    /// longer than the options allow, the namespaces are listed instead, each with its number of tools.
+    /// Each has a line with its search hint or first sentence. Beyond the options' limits, the list has the
+    /// namespaces instead, with their numbers of tools.
     pub(super) fn list(&self) -> String {
-        let deferred = self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer);
-        let deferred: Vec<&ToolDefinition> = deferred.collect();
+        let deferred: Vec<&ToolDefinition> =
+            self.index.tools().map(Tool::definition).filter(|tool| tool.metadata.defer).collect();
         if deferred.is_empty() {
             return String::new();
         }
@@ -74,9 +69,9 @@ impl Catalog {
         if !counts.is_empty() {
             list.push_str(" or by namespace. The namespaces, with the numbers of their tools:");
         }
-        let lines =
+        let namespaces =
             counts.iter().take(max_listed).map(|(namespace, count)| format!("\n- {namespace}: {count}"));
-        let lines = fitting(lines, max_list_tokens);
+        let lines = fitting(namespaces, max_list_tokens);
         list.push_str(&lines.concat());
         if let Some(more @ 1..) = counts.len().checked_sub(lines.len()) {
             list.push_str(&format!("\n- and {more} more namespaces"));
@@ -95,17 +90,21 @@ impl Catalog {
     }
 }
 
-/// Returns the first lines, as many as fit into `limit` tokens.
+/// Returns as many of the first lines as fit into `limit` tokens.
 fn fitting(lines: impl Iterator<Item = String>, limit: usize) -> Vec<String> {
+    let mut fitting = Vec::new();
     let mut size = 0_usize;
-    let fits = |line: &String| {
-        size = size.saturating_add(tokens(line));
-        size <= limit
-    };
-    lines.take_while(fits).collect()
+    for line in lines {
+        size = size.saturating_add(tokens(&line));
+        if size > limit {
+            break;
+        }
+        fitting.push(line);
+    }
+    fitting
 }
 
-/// Estimates the number of tokens in `text`: one for four ASCII characters, and one for each other character.
+/// Estimates the tokens in `text`: one for four ASCII characters or one other character.
 fn tokens(text: &str) -> usize {
     let ascii = text.chars().filter(char::is_ascii).count();
     ascii.div_ceil(4) + (text.chars().count() - ascii)

@@ -1,4 +1,4 @@
-//! The search index: the words of all tools, and the BM25F ranking of tools for a query.
+//! The search index: the words of all tools, ranked for a query by BM25F.
 
 use super::options::{FIELDS, SearchOptions};
 use super::stem::is_stop_word;
@@ -13,19 +13,18 @@ use std::sync::Arc;
 const NAME: usize = 0;
 const REST: usize = 5;
 
-/// Term saturation (`k1`) and length normalisation (`b`): the usual values of BM25.
+/// Term saturation (`k1`) and length normalisation (`b`): usual values of BM25.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
 
-/// The exponent of the coverage of a query. A small one: a tool with all words of the query rises above tools that have one
-/// of them often, but a long query with words of another subject still finds a tool that has few of them.
+/// The exponent of the coverage of a query. It is small: a tool with all words of the query precedes tools
+/// with one frequent word, but a long query still finds a tool that has few of its words.
 const COVERAGE: f64 = 0.25;
 
-/// The maximum number of different words of a query that are looked up.
+/// The maximum number of different words looked up in a query.
 const MOST_WORDS: usize = 64;
 
-/// A word is common only if at least this number of tools contains the word. The ranking ignores common
-/// words.
+/// The minimum number of tools with a common word. The ranking ignores common words.
 const COMMON_FROM: usize = 3;
 
 /// The maximum nesting depth of indexed parameter schemas.
@@ -37,21 +36,20 @@ const DEEPEST: usize = 16;
 pub struct ToolMatch {
     /// The tool that was found.
     pub tool: Arc<dyn Tool>,
-    /// The score of the match. Scores are comparable only within one search. A match by name has the score
-    /// 1.0.
+    /// The score, comparable only within one search; 1.0 for a match by name.
     pub score: f64,
     /// Whether the query is the tool's name.
     pub is_exact: bool,
 }
 
-/// An index of the searchable tools.
+/// The index of the searchable tools.
 ///
-/// There are no posting lists. A query scans the sorted words of every tool, so adding or removing a tool
-/// changes only one entry.
+/// There are no posting lists. A query scans the sorted words of every tool, so a changed tool changes only
+/// one entry.
 pub(crate) struct Index {
-    /// One entry for each tool, sorted by tool name.
+    /// One entry per tool, sorted by name.
     entries: Vec<IndexedTool>,
-    /// For each field, the total number of words in all tools.
+    /// For each field, the total number of words.
     lengths: [f64; FIELDS],
 }
 
@@ -60,10 +58,9 @@ struct IndexedTool {
     words: Arc<Words>,
 }
 
-/// The indexed words of one tool.
 struct Words {
     plain_name: String,
-    /// The distinct words with the counts in each field, sorted by word.
+    /// The distinct words with their counts in each field, sorted.
     terms: Box<[Term]>,
     lengths: [u32; FIELDS],
 }
@@ -74,14 +71,16 @@ struct Term {
 }
 
 impl Index {
-    /// Builds the index of `tools`, sorted by name. Unchanged tools keep the words of the `earlier` index.
+    /// Builds the index of sorted `tools`. Unchanged tools keep the words of the `earlier` index.
     pub(crate) fn new(tools: &[Arc<dyn Tool>], earlier: Option<&Self>) -> Self {
-        let known = |tool: &Arc<dyn Tool>| earlier.and_then(|earlier| earlier.words(tool)).cloned();
-        let entry = |tool: &Arc<dyn Tool>| {
-            let words = known(tool).unwrap_or_else(|| Arc::new(Words::from_definition(tool.definition())));
-            IndexedTool { tool: tool.clone(), words }
-        };
-        let entries: Vec<IndexedTool> = tools.iter().map(entry).collect();
+        let mut entries = Vec::with_capacity(tools.len());
+        for tool in tools {
+            let words = match earlier.and_then(|earlier| earlier.words(tool)) {
+                Some(words) => words.clone(),
+                None => Arc::new(Words::from_definition(tool.definition())),
+            };
+            entries.push(IndexedTool { tool: tool.clone(), words });
+        }
         let mut lengths = [0.0; FIELDS];
         for entry in &entries {
             for (all, own) in lengths.iter_mut().zip(entry.words.lengths) {
@@ -91,25 +90,24 @@ impl Index {
         Self { entries, lengths }
     }
 
-    /// Returns the indexed words of `tool`. Returns `None` if this index does not contain the tool, because it was
-    /// added or replaced later.
+    /// Returns the words of `tool`; `None` if it was added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
         Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
     }
 
     fn entry(&self, name: &str) -> Option<&IndexedTool> {
-        let by_name = |entry: &IndexedTool| entry.tool.definition().name.as_str().cmp(name);
-        self.entries.get(self.entries.binary_search_by(by_name).ok()?)
+        let at =
+            self.entries.binary_search_by(|entry| entry.tool.definition().name.as_str().cmp(name)).ok()?;
+        self.entries.get(at)
     }
 
-    /// Returns the tools, sorted by name.
     pub(super) fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.entries.iter().map(|entry| &entry.tool)
     }
 
-    /// Returns the tool named exactly `name`. If there is none, returns all tools with the same name in
-    /// another letter case or with other separators.
+    /// Returns the tool named exactly `name`, or else all whose names differ only in letter case or
+    /// separators.
     pub(super) fn named(&self, name: &str) -> Vec<&Arc<dyn Tool>> {
         if let Some(entry) = self.entry(name) {
             return vec![&entry.tool];
@@ -119,24 +117,23 @@ impl Index {
         same.map(|entry| &entry.tool).collect()
     }
 
-    /// Returns at most `top_k` tools: the tools named `query`, or else the best matches for the words of
-    /// `query`.
+    /// Returns at most `top_k` tools: those named `query`, or else the best matches for its words.
     pub(crate) fn find(&self, query: &str, top_k: usize, options: &SearchOptions) -> Vec<ToolMatch> {
         let named = self.named(query);
         let is_exact = !named.is_empty();
-        let found = if is_exact {
+        let ranked = if is_exact {
             named.into_iter().map(|tool| (1.0, tool)).collect()
         } else {
             self.rank(query, options)
         };
-        let found = found.into_iter().take(top_k);
-        found.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
+        let best = ranked.into_iter().take(top_k);
+        best.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
     }
 
-    /// Returns the tools containing words of `query`, with the scores, best first.
+    /// Returns the tools with words of `query` and their scores, best first.
     ///
-    /// Only the first 64 words of the query count. Stop words are ignored unless the query has no others. A common word is
-    /// ignored unless the name of a tool contains the word or the query matches no other word.
+    /// Only the first 64 words count, without stop words unless there are no others. A common word counts
+    /// only if a tool's name contains it or the query matches no other word.
     fn rank(&self, query: &str, options: &SearchOptions) -> Vec<(f64, &Arc<dyn Tool>)> {
         let mut query = wanted(query);
         let mut hits: Vec<(usize, usize, &Term)> = Vec::new();
@@ -172,7 +169,7 @@ impl Index {
                 ranked.push((score * (covered / whole).powf(COVERAGE), &entry.tool));
             }
         }
-        // The sort is stable: tools with equal scores stay sorted by name.
+        // The sort is stable: equal scores stay sorted by name.
         sort_by(&mut ranked, |(a, _), (b, _)| b.total_cmp(a));
         let least = ranked.first().map_or(0.0, |(best, _)| best * options.min_score_ratio);
         ranked.retain(|(score, _)| *score >= least);
@@ -183,31 +180,34 @@ impl Index {
         self.entries.len() as f64
     }
 
-    /// Returns the frequency of `term` in a tool. The count in each field is weighted, and normalised by the
-    /// length of the field.
+    /// Returns the frequency of `term` in a tool. Each field's count is weighted, and normalised by the
+    /// field's length.
     fn frequency(&self, term: &Term, words: &Words, options: &SearchOptions) -> f64 {
         let weights = options.weights.by_field();
-        let field = |field: usize| {
+        let mut frequency = 0.0;
+        for (field, count) in term.counts.iter().enumerate() {
+            if *count == 0 {
+                continue;
+            }
             let usual = self.lengths[field] / self.count();
             let length = f64::from(words.lengths[field]) / usual.max(f64::MIN_POSITIVE);
-            weights[field] * f64::from(term.counts[field]) / (1.0 - LENGTH + LENGTH * length)
-        };
-        (0..FIELDS).filter(|at| term.counts[*at] > 0).map(field).sum()
+            frequency += weights[field] * f64::from(*count) / (1.0 - LENGTH + LENGTH * length);
+        }
+        frequency
     }
 }
 
-/// A word of the query.
 #[derive(Default)]
 struct Wanted {
     word: u64,
-    /// The number of tools containing the word.
+    /// The number of tools with the word.
     tools: usize,
-    /// Whether the word is part of any tool's name.
+    /// Whether a tool's name contains the word.
     is_name: bool,
     weight: f64,
 }
 
-/// Returns the different words of `query` without stop words, or all words if there are no others.
+/// Returns the different words of `query`, without stop words unless there are no others.
 fn wanted(query: &str) -> Vec<Wanted> {
     let mut stop_words = Vec::new();
     let mut others = Vec::new();
@@ -222,13 +222,12 @@ fn wanted(query: &str) -> Vec<Wanted> {
     if others.is_empty() { stop_words } else { others }
 }
 
-/// Returns the inverse document frequency of a word found in `tools` of `all` tools.
+/// Returns the inverse document frequency of a word in `tools` of `all` tools.
 fn rarity(tools: f64, all: f64) -> f64 {
     (1.0 + (all - tools + 0.5) / (tools + 0.5)).ln()
 }
 
-/// Returns `name` in lowercase and with `_` as the only separator, so that `getFile` and `get-file` can be
-/// compared.
+/// Returns `name` in lowercase with `_` as separator, to compare `getFile` and `get-file`.
 fn plain_name(name: &str) -> String {
     name.trim().replace(['/', '-', '.'], "_").to_lowercase()
 }
@@ -241,7 +240,9 @@ impl Words {
         let first = first_sentence(description);
         reader.read(1, first);
         reader.read(REST, description.trim_start().get(first.len()..).unwrap_or_default());
-        metadata.tags.iter().for_each(|tag| reader.read(2, ToolTag::as_str(tag)));
+        for tag in metadata.tags.iter() {
+            reader.read(2, ToolTag::as_str(tag));
+        }
         reader.read_parameters(parameters, DEEPEST);
         reader.read(4, &metadata.search_hint);
         let terms = reader.counts.into_iter().map(|(word, counts)| Term { word, counts });
@@ -253,7 +254,6 @@ impl Words {
     }
 }
 
-/// A counter for the words of one tool.
 #[derive(Default)]
 struct Reader {
     counts: BTreeMap<u64, [u8; FIELDS]>,
@@ -269,14 +269,15 @@ impl Reader {
         });
     }
 
-    /// Counts the words in the names, descriptions and allowed strings of parameters, down to a depth of
-    /// `deepest`.
+    /// Counts the words in names, descriptions and allowed strings of parameters, `deepest` levels down.
     fn read_parameters(&mut self, schema: &Value, deepest: usize) {
         let (Value::Object(keywords), Some(deepest)) = (schema, deepest.checked_sub(1)) else { return };
         for keyword in ["enum", "const"] {
             let Some(value) = keywords.get(keyword) else { continue };
             let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            values.iter().filter_map(Value::as_str).for_each(|value| self.read(3, value));
+            for text in values.iter().filter_map(Value::as_str) {
+                self.read(3, text);
+            }
         }
         for inside in subschemas(schema) {
             if let ("properties", Some(name)) = (inside.keyword, &inside.key) {
@@ -333,7 +334,7 @@ mod tests {
             tool("e", |tool| tool.metadata = metadata.clone().with_search_hint("crab")),
             tool("f", |tool| tool.description = "lobster".to_owned()),
         ];
-        // The tools have the word in different fields of similar length, so the weights of the fields decide.
+        // The word is in different fields of similar length, so the weights decide.
         let order = found(&tools, "crabs");
         assert_eq!(order.len(), 5);
         let place = |name: &str| order.iter().position(|found| found == name).unwrap();

@@ -1,24 +1,23 @@
-//! Stems: what the English forms of a word have in common, for comparison in a tool search.
+//! Stems: what the English forms of a word have in common.
 
-/// Endings of verbs and of nouns made of verbs. A word loses at most one.
+/// Endings of verbs and their nouns. A word loses at most one.
 const ENDINGS: [&str; 5] = ["ing", "ed", "er", "ion", "or"];
 
-/// Question words, pronouns and other words that say nothing about what a tool does, sorted.
+/// Words that say nothing about what a tool does, sorted.
 const STOP_WORDS: &str = "a an and any are as at be been being but by can could did do does for from had has have \
     having he her hers him his how i if in into is it its just let like may me might more most my no not of on one or \
     our out over own please shall she should so some such than that the their them then there these they this those \
     to under up upon us was we were what when where which who whom whose why will with without would you your yours";
 
-/// Returns whether `word`, in lowercase, says nothing about what a tool does.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.split(' ').any(|stop| stop == word)
 }
 
-/// Returns the stem of `word`, which is in lowercase: the word without an English ending.
+/// Returns `word`, in lowercase, without an English ending.
 ///
-/// The stem is only compared, never shown. A word that only looks like another form loses its ending in the index and in
-/// the query alike, so the search still finds the word. The verbs by which services name their four basic operations have
-/// one stem each.
+/// Stems are only compared, never shown. A word that only looks like another form loses its ending in the
+/// index and the query alike, so it is still found. The verbs by which services name their four basic
+/// operations have one stem each.
 pub(super) fn stem(word: &str) -> &str {
     if word.len() <= 3 || !word.is_ascii() {
         return word;
@@ -35,31 +34,40 @@ pub(super) fn stem(word: &str) -> &str {
 
 /// Cuts a plural ending.
 fn singular(word: &str) -> &str {
-    let cut = |ending| word.strip_suffix(ending).filter(|stem: &&str| stem.len() >= 2);
-    if let Some(stem) = cut("ies") {
-        stem
-    } else if let Some(stem) = cut("es").filter(|stem| stem.ends_with(['s', 'x', 'z', 'h'])) {
-        stem
-    } else {
-        cut("s").filter(|stem| !stem.ends_with(['s', 'u', 'i'])).unwrap_or(word)
+    if let Some(stem) = word.strip_suffix("ies")
+        && stem.len() >= 2
+    {
+        return stem;
+    }
+    if let Some(stem) = word.strip_suffix("es")
+        && stem.len() >= 2
+        && stem.ends_with(['s', 'x', 'z', 'h'])
+    {
+        return stem;
+    }
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() >= 2 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => word,
     }
 }
 
-/// Cuts one of `ENDINGS`, and a consonant that was doubled before it: `merging` and `starred` become `merg` and `star`.
+/// Cuts one of `ENDINGS`, and a consonant doubled before it: `merging` and `starred` become `merg` and
+/// `star`.
 fn without_ending(word: &str) -> &str {
-    let is_stem = |stem: &&str| {
-        stem.len() >= 3 && stem.contains(['a', 'e', 'i', 'o', 'u', 'y']) && !stem.ends_with('e')
-    };
-    let Some(stem) = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending).filter(is_stem)) else {
-        return word;
-    };
-    match stem.as_bytes() {
-        [_, .., a, b] if a == b && !b"lszf".contains(b) && stem.len() > 3 => &stem[..stem.len() - 1],
-        _ => stem,
+    for ending in ENDINGS {
+        let Some(stem) = word.strip_suffix(ending) else { continue };
+        if stem.len() < 3 || !stem.contains(['a', 'e', 'i', 'o', 'u', 'y']) || stem.ends_with('e') {
+            continue;
+        }
+        return match stem.as_bytes() {
+            [_, .., a, b] if a == b && !b"lszf".contains(b) && stem.len() > 3 => &stem[..stem.len() - 1],
+            _ => stem,
+        };
     }
+    word
 }
 
-/// Cuts the last letter if the forms of a word differ in it: `city` and `cities`, `merge` and `merging`.
+/// Cuts the last letter if a word's forms differ in it: `city` and `cities`, `merge` and `merging`.
 fn without_last_vowel(word: &str) -> &str {
     word.strip_suffix(['e', 'y', 'i']).filter(|stem| stem.len() >= 3).unwrap_or(word)
 }

@@ -1,4 +1,4 @@
-//! The two search tools: `discover_tools` for finding deferred tools, and `call_deferred` for calling them.
+//! The two search tools: `discover_tools` and `call_deferred`.
 
 use super::catalog::Catalog;
 use super::deferred::{DeferredCall, TARGET};
@@ -14,10 +14,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The default number of matches returned by `discover_tools`.
+/// The default number of matches of `discover_tools`.
 const TOP_K: u64 = 10;
 
-/// One of the two search tools.
 struct SearchTool {
     definition: ToolDefinition,
     catalog: Arc<Catalog>,
@@ -40,11 +39,7 @@ impl Tool for SearchTool {
     }
 }
 
-/// Returns both search tools, sorted by name.
 pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
-    let definition = |name: &str, description: String, parameters: Value| {
-        ToolDefinition::new(ToolName::unchecked(None, name, Separator::default()), description, parameters)
-    };
     let about = format!(
         "Calls a tool that is not in your list. Find it with {DISCOVER_TOOLS} first; then give its name as \
          {TARGET} and its own arguments beside that, as in {{\"{TARGET}\": \"search\", \"query\": \"crabs\"}}."
@@ -55,13 +50,12 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "required": [TARGET],
         "additionalProperties": true,
     });
-    let call = definition(CALL_DEFERRED, about, parameters);
+    let call = search_definition(CALL_DEFERRED, about, parameters);
     let mut about =
         "Finds tools, also those that are not in your list. The exact name of a tool gives its full \
                  schema; other words are looked for in names, descriptions, tags, parameters and hints."
             .to_owned();
-    // The list of tools is only in the description of `discover_tools`. The description of `call_deferred` refers to
-    // it.
+    // Only the description of `discover_tools` has the list; that of `call_deferred` refers to it.
     let list = catalog.list();
     if !list.is_empty() {
         about.push_str(&format!("\n\n{list}"));
@@ -86,16 +80,13 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
         "additionalProperties": false,
     });
     let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true).with_open_world(false);
-    let discover = definition(DISCOVER_TOOLS, about, parameters);
+    let discover = search_definition(DISCOVER_TOOLS, about, parameters);
     [
         Arc::new(SearchTool {
             definition: call,
             catalog: catalog.clone(),
             run: call_deferred,
-            check: |catalog, arguments, context| {
-                let (tool, arguments) = target(catalog, arguments)?;
-                check(&**tool, &arguments, context)
-            },
+            check: check_target,
         }),
         Arc::new(SearchTool {
             definition: discover.with_metadata(metadata),
@@ -106,7 +97,11 @@ pub(crate) fn search_tools(catalog: &Arc<Catalog>) -> [Arc<dyn Tool>; 2] {
     ]
 }
 
-/// A tool found by `discover_tools`, in the JSON output for the model.
+fn search_definition(name: &str, description: String, parameters: Value) -> ToolDefinition {
+    ToolDefinition::new(ToolName::unchecked(None, name, Separator::default()), description, parameters)
+}
+
+/// A tool found by `discover_tools`, as JSON for the model.
 #[derive(Serialize)]
 struct Found<'a> {
     name: &'a str,
@@ -115,48 +110,53 @@ struct Found<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
     deferred: bool,
-    /// The parameter schema. Present if the tool is deferred, or if the model searched for the exact name of
-    /// the tool.
+    /// The parameter schema, if the tool is deferred or the model searched for its exact name.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Value>,
 }
 
-/// Runs `discover_tools`: finds tools by name or by purpose.
 fn discover_tools(catalog: &Catalog, arguments: &str) -> Result<ToolOutput, ToolError> {
     let arguments = parse_value(arguments)?;
     let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
-    let top_k = arguments.get("top_k").and_then(Value::as_u64).unwrap_or(TOP_K);
-    let top_k = usize::try_from(top_k).unwrap_or(usize::MAX);
+    let limit = arguments.get("top_k").and_then(Value::as_u64).unwrap_or(TOP_K);
+    let top_k = usize::try_from(limit).unwrap_or(usize::MAX);
     let Catalog { index, options, names, call_reason } = catalog;
-    let found = index.find(names.unspell(query), top_k, options);
-    let as_read = |found: &ToolMatch| {
-        let definition = found.tool.definition();
+    let mut found = Vec::new();
+    for ToolMatch { tool, score, is_exact } in index.find(names.unspell(query), top_k, options) {
+        let definition = tool.definition();
         let deferred = definition.metadata.defer;
-        json!(Found {
+        let mut parameters = None;
+        if deferred || is_exact {
+            parameters = Some(definition.published(*call_reason).into_owned().parameters);
+        }
+        found.push(json!(Found {
             name: names.spell(definition.name.as_str()),
             description: &definition.description,
-            score: (found.score * 100.0).round() / 100.0,
+            score: (score * 100.0).round() / 100.0,
             namespace: definition.name.namespace(),
             deferred,
-            parameters: (deferred || found.is_exact)
-                .then(|| definition.published(*call_reason).into_owned().parameters),
-        })
-    };
-    let found: Vec<Value> = found.iter().map(as_read).collect();
+            parameters,
+        }));
+    }
     ToolOutput::json(&found).map_err(ToolError::invalid_output)
 }
 
-/// Returns the target of a `call_deferred` call and the arguments for the target.
+/// Returns the target of a `call_deferred` call and its arguments.
 fn target<'a>(catalog: &'a Catalog, arguments: &str) -> Result<(&'a Arc<dyn Tool>, String), ToolError> {
     let call = DeferredCall::read(arguments)?;
     let tool = catalog.deferred(&call.target)?;
-    // The call reason has already been removed from the arguments.
+    // The call reason has already been removed.
     let arguments = call.arguments_for(&**tool, false);
     Ok((tool, arguments))
 }
 
-/// Runs `call_deferred`: calls a deferred tool. The registry and the dispatcher do not need this function,
-/// because they find the deferred tool themselves and call it directly.
+fn check_target(catalog: &Catalog, arguments: &str, context: &ToolContext) -> Result<(), ToolError> {
+    let (tool, arguments) = target(catalog, arguments)?;
+    check(&**tool, &arguments, context)
+}
+
+/// Runs `call_deferred`. The registry and the dispatcher do not need it: they find and call the deferred
+/// tool directly.
 fn call_deferred<'a>(catalog: &'a Catalog, arguments: &'a str, context: &'a ToolContext) -> ToolFuture<'a> {
     let run = async move {
         let (tool, arguments) = target(catalog, arguments)?;

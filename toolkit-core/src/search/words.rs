@@ -4,24 +4,24 @@ use super::stem::stem;
 use crate::name::fnv1a;
 use std::mem;
 
-/// Returns `text` up to the end of the first sentence or the first line.
+/// Returns `text` up to the end of its first sentence or line.
 pub(super) fn first_sentence(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
-    let ends = line.match_indices(['.', '!', '?', '。', '！', '？']).map(|(at, mark)| at + mark.len());
-    // A dot within a word, as in `example.com`, does not end a sentence. A Chinese full stop needs no space
-    // after it.
-    let is_end = |end: &usize| {
-        let (before, after) = line.split_at(*end);
-        !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace)
-    };
-    line.get(..ends.into_iter().find(is_end).unwrap_or(line.len())).unwrap_or(line).trim_end()
+    for (at, mark) in line.match_indices(['.', '!', '?', '。', '！', '？']) {
+        let (before, after) = line.split_at(at + mark.len());
+        // A dot within a word, as in `example.com`, ends no sentence. A Chinese full stop needs no space.
+        if !before.ends_with(|c: char| c.is_ascii()) || after.starts_with(char::is_whitespace) {
+            return before.trim_end();
+        }
+    }
+    line.trim_end()
 }
 
-/// Calls `take` with each word of `text`, in lowercase.
+/// Calls `take` with each word, in lowercase.
 ///
-/// Punctuation, spaces and camel case separate words: `readFile`, `read_file` and "Read file" all have the
-/// words `read` and `file`. Chinese, Japanese and Korean are written without spaces, so every two adjacent
-/// characters count as a word.
+/// Punctuation, spaces and camel case separate words: `readFile`, `read_file` and "Read file" are all
+/// `read` and `file`. Chinese, Japanese and Korean have no spaces, so every two adjacent characters are a
+/// word.
 pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     let mut word = Word::default();
     let mut characters = text.chars().peekable();
@@ -44,18 +44,17 @@ pub(super) fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
     word.end(take);
 }
 
-/// Returns a hash of the stem of `word`, for comparison.
+/// Returns a hash of the word's stem.
 pub(super) fn word_key(word: &str) -> u64 {
     fnv1a(stem(word), 0)
 }
 
-/// The word collected so far.
 #[derive(Default)]
 struct Word {
     text: String,
     ends_small: bool,
     ends_capital: bool,
-    /// Whether the current character was already passed on, in a pair with the previous character.
+    /// Whether a pair with the previous character contained the current one.
     in_pairs: bool,
 }
 
@@ -75,8 +74,8 @@ impl Word {
         (self.ends_small, self.ends_capital) = (false, false);
     }
 
-    /// Passes `c` and the next character to `take` as one word. Without a next character, passes `c` alone,
-    /// unless `c` is already part of the previous pair.
+    /// Passes `c` and the next character to `take` as one word, or else `c` alone, unless the previous pair
+    /// has it.
     fn pair(&mut self, c: char, next: Option<char>, take: &mut dyn FnMut(&str)) {
         let has_been_taken = mem::replace(&mut self.in_pairs, next.is_some());
         if next.is_some() || !has_been_taken {
@@ -86,7 +85,6 @@ impl Word {
     }
 }
 
-/// Returns whether `c` belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3040}'..='\u{30FF}' // Hiragana, Katakana

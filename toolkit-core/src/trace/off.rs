@@ -3,7 +3,7 @@
 use super::{OpenSpan, Timer};
 use std::time::Duration;
 
-/// The value of an attribute that is recorded later.
+/// The value of an attribute to be recorded later.
 #[derive(Debug)]
 pub struct Empty;
 

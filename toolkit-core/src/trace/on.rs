@@ -7,7 +7,7 @@ use tracing::instrument::Instrument as _;
 use tracing::{Span, Value};
 
 impl OpenSpan {
-    /// Returns the span in which the program is.
+    /// Returns the current span.
     #[must_use]
     pub fn current() -> Self {
         Self(Span::current())
@@ -56,18 +56,18 @@ impl Timer {
 
 /// The target of the `tracing` events that carry measurements, such as the duration of a call.
 ///
-/// The `MetricsLayer` of `tracing-opentelemetry` makes metrics of them. They have the level `TRACE`, so a log leaves them out,
-/// and a filter in front of all layers must let this target pass.
+/// The `MetricsLayer` of `tracing-opentelemetry` makes metrics of them. They have the level `TRACE`, so a
+/// filter in front of all layers must let this target pass.
 pub const METRICS_TARGET: &str = "toolkit::metrics";
 
-/// Returns whether the program has a subscriber, so that spans are worth their data.
+/// Returns whether the program has a subscriber.
 #[inline]
 #[must_use]
 pub fn is_observed() -> bool {
     tracing::dispatcher::has_been_set()
 }
 
-/// Opens a span: its name, and its attributes with their values, or `Empty` for those that are recorded later.
+/// Opens a span with attributes, which are `Empty` if recorded later.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __span {
@@ -78,7 +78,7 @@ macro_rules! __span {
     };
 }
 
-/// Emits measurements as an event that belongs to no span. A measurement that is `None` is left out.
+/// Emits measurements as an event that belongs to no span, without those that are `None`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __measure {

@@ -1,7 +1,7 @@
 //! The codec of Anthropic's Messages API, for Anthropic's own service and compatible servers.
 //!
-//! The JSON follows the API reference and the types of Anthropic's SDK. Reading accepts the JSON of all these servers.
-//! Writing produces JSON that the strictest server accepts.
+//! The JSON follows the API reference and the types of Anthropic's SDK. The codec reads the JSON of all these
+//! servers, and writes what the strictest accepts.
 
 mod media;
 pub(crate) mod read;
@@ -21,16 +21,15 @@ pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Anthropic.name(),
     tools: ToolFacts {
         names: ApiFormat::Anthropic.name_rule(),
-        // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of `input_schema.properties`. The service is
-        // said to check only the outer names, compatible servers may check all.
+        // `^[a-zA-Z0-9_.-]{1,64}$`, from the service's error text about the keys of
+        // `input_schema.properties`. Compatible servers may also check inner names.
         parameters: Some(NameRule::SHORT_DOTS),
         strictness: Strictness::PerRequest,
         dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
         unsupported: &["output_schema", "kind"],
         ..ToolFacts::PLAIN
     },
-    // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept no more than 64
-    // characters.
+    // `^[a-zA-Z0-9_-]+$`, from the service's error text. Compatible servers accept at most 64 characters.
     ids: Some(IdRule::new(64, true)),
     results: write::RESULTS,
     call_fields: [&["id"], &["input"]],

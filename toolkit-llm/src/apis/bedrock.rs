@@ -19,10 +19,10 @@ pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Bedrock.name(),
     tools: ToolFacts {
         names: ApiFormat::Bedrock.name_rule(),
-        // Anthropic's models refuse other names, with the same error text as their own API.
+        // Anthropic's models refuse other names, with the error text of their own API.
         parameters: Some(NameRule::SHORT_DOTS),
-        // The model behind the API enforces schemas. The guide to structured outputs describes the same subset as
-        // Anthropic's.
+        // The model behind the API enforces schemas. The guide to structured outputs describes Anthropic's
+        // subset.
         strictness: Strictness::PerRequest,
         dialects: [SchemaDialect::Anthropic, SchemaDialect::AnthropicStrict, SchemaDialect::Anthropic],
         unsupported: ToolFacts::FUNCTIONS_ONLY,

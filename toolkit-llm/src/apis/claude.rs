@@ -2,10 +2,12 @@
 
 use crate::request::RequestBuilder;
 
-/// Removes the sampling options that the model refuses. `paths` are the paths of `temperature` and `top_p` in the body.
+/// Removes the sampling options that the model refuses.
 ///
-/// Claude 4.7 and later refuse both: "`temperature` is deprecated for this model". From Claude 4.1 on, the service refuses
-/// both together: "`temperature` and `top_p` cannot both be specified for this model".
+/// `paths` lead to `temperature` and `top_p` in the body.
+///
+/// Claude 4.7 and later refuse both: "`temperature` is deprecated for this model". From Claude 4.1 on, the
+/// service refuses both together: "`temperature` and `top_p` cannot both be specified for this model".
 pub(crate) fn drop_sampling(builder: &mut RequestBuilder<'_>, paths: [&str; 2]) {
     let Some(version) = claude_version(builder.model) else { return };
     if version >= (4, 7) {
@@ -19,15 +21,21 @@ pub(crate) fn drop_sampling(builder: &mut RequestBuilder<'_>, paths: [&str; 2]) 
     }
 }
 
-/// Returns the version in the name of a Claude model, such as (4, 7) for `claude-opus-4-7` and (3, 5) for
-/// `claude-3-5-haiku-20241022`. Returns `None` for other names.
+/// Returns the version of a Claude model: (4, 7) for `claude-opus-4-7`, (3, 5) for
+/// `claude-3-5-haiku-20241022`.
 fn claude_version(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.rsplit_once("claude-")?;
-    // A longer number is a date.
-    let number = |part: &str| part.parse().ok().filter(|_| part.len() <= 2);
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    let major = parts.by_ref().find_map(number)?;
-    Some((major, parts.next().and_then(number).unwrap_or(0)))
+    let major = parts.by_ref().find_map(short_number)?;
+    let minor = parts.next().and_then(short_number).unwrap_or(0);
+    Some((major, minor))
+}
+
+/// Returns the number in a part of a name.
+///
+/// A longer number is a date.
+fn short_number(part: &str) -> Option<u32> {
+    if part.len() <= 2 { part.parse().ok() } else { None }
 }
 
 #[cfg(test)]

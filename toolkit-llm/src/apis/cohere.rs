@@ -1,8 +1,8 @@
 //! The codec of Cohere's Chat API, version 2 (`/v2/chat`).
 //!
 //! The JSON follows the API reference and the types of Cohere's SDK. Calls have the form of Chat Completions.
-//! Three things differ: the model also writes a plan (`tool_plan`), results may be documents to cite, and
-//! streams have events of another form.
+//! The model also writes a plan (`tool_plan`), results may be documents to cite, and streams have their own
+//! events.
 
 mod read;
 mod repair;
@@ -26,8 +26,7 @@ pub(crate) const FACTS: Facts = Facts {
         unsupported: ToolFacts::FUNCTIONS_ONLY,
         ..ToolFacts::PLAIN
     },
-    // Any id is accepted. The service's own ids end with letters and digits, as in
-    // `get_weather_8hvy1w4rz2w4`.
+    // Any id is accepted. The service's own ids end as in `get_weather_8hvy1w4rz2w4`.
     ids: Some(IdRule::new(64, false)),
     results: repair::RESULTS,
     media: &[(0, write::MEDIA)],

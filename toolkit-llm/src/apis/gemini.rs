@@ -1,10 +1,8 @@
 //! The codec of `generateContent`, for the Gemini API and Vertex AI.
 //!
-//! The JSON follows the API reference and the types of Google's SDK. The service accepts two spellings of
-//! each field (`functionCall` and `function_call`), and so does this codec.
-//!
-//! Writing uses the spelling of the reference, except for `function_declarations`. The spelling `function_declarations`
-//! distinguishes tools of this format from tools of other formats.
+//! The JSON follows the API reference and the types of Google's SDK. Like the service, the codec reads two
+//! spellings of each field (`functionCall` and `function_call`). It writes the spelling of the reference,
+//! except for `function_declarations`, which distinguishes tools of this format from tools of other formats.
 
 mod media;
 pub(crate) mod read;
@@ -60,8 +58,7 @@ pub(crate) const FACTS: Facts = Facts {
 #[derive(Debug)]
 pub(crate) struct Gemini;
 
-/// Returns the generation in the name of a model, for example 3 for `gemini-3-flash`. Returns `None` if the
-/// name contains no generation, as in `gemini-flash-latest`.
+/// Returns the generation of a model: 3 for `gemini-3-flash`, `None` for `gemini-flash-latest`.
 fn generation(model: &str) -> Option<u32> {
     let (_, version) = model.rsplit_once("gemini-")?;
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

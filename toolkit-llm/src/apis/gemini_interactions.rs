@@ -1,7 +1,7 @@
 //! The codec of Gemini's Interactions API (`/v1beta/interactions`).
 //!
-//! The JSON follows the types of Google's SDK. A history is a list of steps: the user's input, thoughts, the
-//! model's output, calls and results.
+//! The JSON follows the types of Google's SDK. A history is a list of steps: inputs, thoughts, outputs, calls
+//! and results.
 
 mod media;
 mod read;
@@ -25,7 +25,7 @@ pub(crate) const FACTS: Facts = Facts {
         strictness: Strictness::AllOrNone(
             "Gemini holds to their schemas either all functions of a request (mode `validated`) or none",
         ),
-        // JSON Schema. Some keywords are ignored but not refused, such as `maxLength`.
+        // JSON Schema. Some keywords, such as `maxLength`, are ignored but not refused.
         dialects: [SchemaDialect::OpenAi; 3],
         unsupported: &["kind", "output_schema", "input_examples", "allowed_callers"],
     },

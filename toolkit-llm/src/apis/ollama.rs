@@ -18,8 +18,7 @@ pub(crate) const FACTS: Facts = Facts {
     name: ApiFormat::Ollama.name(),
     tools: ToolFacts {
         names: ApiFormat::Ollama.name_rule(),
-        // The server's schema types have no field for `$ref`, so the model would not see the target of a
-        // reference.
+        // The server's schema types have no `$ref`, so the model would not see its target.
         dialects: [SchemaDialect::Inlined; 3],
         unsupported: ToolFacts::FUNCTIONS_ONLY,
         ..ToolFacts::PLAIN

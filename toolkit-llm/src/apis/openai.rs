@@ -1,6 +1,6 @@
-//! Code shared by the codecs of the two OpenAI APIs: definitions, `tool_choice` and `parallel_tool_calls`.
-//! The two APIs nest the fields differently. Some APIs of other providers write functions in the nested form
-//! too.
+//! Code shared by the two OpenAI APIs: definitions, `tool_choice` and `parallel_tool_calls`.
+//!
+//! The two nest fields differently. Some APIs of other providers write functions in the nested form too.
 
 pub(crate) mod contents;
 #[cfg(feature = "model")]
@@ -19,36 +19,36 @@ use toolkit_core::name::WireNames;
 pub(crate) const CHOICE: &str = "tool_choice";
 pub(crate) const PARALLEL: &str = "parallel_tool_calls";
 
-/// The way in which an API nests the fields of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `{type: function, function: {name}}`, as in Chat Completions.
     Nested,
-    /// `{type: function, name}`, as in Responses. Parsing also accepts the nested form.
+    /// `{type: function, name}`, as in Responses.
+    ///
+    /// Parsing also accepts the nested form.
     Flat,
 }
 
-/// One of the two OpenAI APIs, which nest the fields of a tool differently.
+/// One of the two OpenAI APIs.
 pub(crate) trait OpenAi {
     const FORM: Form;
 }
 
 impl<C: Api + OpenAi> ChoiceCodec for C {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let encode = |name: &String| {
-            let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
-            C::FORM.write(kind, [("name".to_owned(), names.spell(name).into())])
-        };
         let choice = match &wanted.choice {
             ToolChoice::Auto => json!("auto"),
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("required"),
-            ToolChoice::Tool(name) => encode(name),
+            ToolChoice::Tool(name) => C::FORM.write_name(name, wanted, names),
             ToolChoice::Allowed { names: allowed, required } => {
-                let tools: Vec<Value> = allowed.iter().map(encode).collect();
+                let mut tools = Vec::with_capacity(allowed.len());
+                for name in allowed {
+                    tools.push(C::FORM.write_name(name, wanted, names));
+                }
                 let mode = if *required { "required" } else { "auto" };
-                let allowed = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
-                C::FORM.write("allowed_tools", allowed)
+                let fields = [("mode".to_owned(), mode.into()), ("tools".to_owned(), tools.into())];
+                C::FORM.write("allowed_tools", fields)
             }
         };
         let mut fields = Fields::from_iter([(CHOICE.to_owned(), choice)]);
@@ -59,8 +59,7 @@ impl<C: Api + OpenAi> ChoiceCodec for C {
     }
 }
 
-/// An API whose tools are all functions in the nested form, with only the common fields. The provider runs no
-/// tools itself.
+/// An API whose tools are all nested functions with only the common fields.
 pub(crate) trait PlainFunctions: Sync {}
 
 impl<C: Api + PlainFunctions> DefinitionCodec for C {
@@ -73,13 +72,11 @@ impl<C: Api + PlainFunctions> DefinitionCodec for C {
     }
 }
 
-/// Writes a function call in the nested form.
 pub(crate) fn function_call(fields: Fields, name: String, arguments: impl Into<Value>) -> Value {
     nested_call(fields, "function", [("name", name.into()), ("arguments", arguments.into())])
 }
 
-/// Writes a call in the nested form: sets the members of the object `kind` in `fields`. Other members of this object stay
-/// unchanged.
+/// Writes a call in the nested form: sets `members` of the object `kind`.
 pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value); 2]) -> Value {
     let mut call = match fields.get_mut(kind).map(Value::take) {
         Some(Value::Object(call)) => call,
@@ -92,19 +89,19 @@ pub(crate) fn nested_call(mut fields: Fields, kind: &str, members: [(&str, Value
     fields.into()
 }
 
-/// Returns the fields of a call that are not in `known`, to be sent back to the provider. The fields of the object
-/// `function` are filtered in the same way.
+/// Returns the fields of a call and of its `function` that are not in `known`.
 pub(crate) fn unknown_of_function(json: &Value, known: &[&str]) -> Fields {
     let mut extras = unknown(json, known);
-    let function = extras.shift_remove("function").map(|function| unknown(&function, known));
-    if let Some(function) = function.filter(|function| !function.is_empty()) {
-        set(&mut extras, "function", function);
+    if let Some(function) = extras.shift_remove("function") {
+        let rest = unknown(&function, known);
+        if !rest.is_empty() {
+            set(&mut extras, "function", rest);
+        }
     }
     extras
 }
 
 impl Form {
-    /// Writes an object of the type `kind` with the fields of this type.
     pub(crate) fn write(self, kind: &str, fields: impl IntoIterator<Item = (String, Value)>) -> Value {
         // Not by `json!`, which copies what it is given.
         let mut written = Fields::new();
@@ -116,7 +113,14 @@ impl Form {
         written.into()
     }
 
-    /// Encodes a definition. Returns the type of the tool and its fields.
+    fn write_name(self, name: &String, wanted: &ToolConfig, names: &WireNames) -> Value {
+        let kind = if wanted.custom.contains(name) { "custom" } else { "function" };
+        self.write(kind, [("name".to_owned(), names.spell(name).into())])
+    }
+
+    /// Encodes a definition.
+    ///
+    /// Returns the type of the tool and its fields.
     pub(crate) fn encode_tool(self, encoder: &mut DefinitionEncoder<'_>) -> (&'static str, Fields) {
         let definition = encoder.definition;
         let kind = if definition.kind == ToolKind::Function { "function" } else { "custom" };

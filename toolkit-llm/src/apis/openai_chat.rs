@@ -1,7 +1,7 @@
 //! The codec of OpenAI's Chat Completions API, for OpenAI's own service and compatible servers.
 //!
-//! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
-//! Writing produces JSON that the strictest server accepts.
+//! The JSON follows the API reference and the types of OpenAI's SDK. The codec reads the JSON of all these
+//! servers, and writes what the strictest accepts.
 
 mod mistral;
 mod read;
@@ -25,9 +25,8 @@ pub(crate) const FACTS: Facts = Facts {
         unsupported: &["output_schema", "input_examples", "allowed_callers", "defer"],
         ..ToolFacts::PLAIN
     },
-    // OpenAI itself refuses ids of more than 40 characters. The rule is only applied if the caller asks for
-    // it. By default, ids are sent back unchanged, because some servers keep state in them (`functions.add:0`
-    // of Kimi, the thought signature appended by LiteLLM).
+    // OpenAI refuses ids of more than 40 characters. The rule applies only on request: some servers keep
+    // state in ids (`functions.add:0` of Kimi, the thought signature appended by LiteLLM).
     ids: Some(IdRule::new(40, false)),
     usage: UsageFields {
         input: "/usage/prompt_tokens",

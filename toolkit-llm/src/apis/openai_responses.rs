@@ -1,7 +1,7 @@
 //! The codec of OpenAI's Responses API, for OpenAI's own service and compatible servers.
 //!
-//! The JSON follows the API reference and the types of OpenAI's SDK. Reading accepts the JSON of all these servers.
-//! Writing produces JSON that the strictest server accepts.
+//! The JSON follows the API reference and the types of OpenAI's SDK. The codec reads the JSON of all these
+//! servers, and writes what the strictest accepts.
 
 pub(crate) mod client;
 mod outputs;
@@ -22,7 +22,7 @@ pub(crate) const CUSTOM: &str = "custom_tool_call";
 const FUNCTION_OUTPUT: &str = "function_call_output";
 pub(crate) const CUSTOM_OUTPUT: &str = "custom_tool_call_output";
 
-/// The type of an entry that groups tools under a common name. Also the key of this name in
+/// The type of an entry that groups tools, and the key of its name in
 /// [`ToolMetadata::meta`](toolkit_core::ToolMetadata::meta).
 pub(crate) const NAMESPACE: &str = "namespace";
 
@@ -35,8 +35,7 @@ pub(crate) const FACTS: Facts = Facts {
         unsupported: &["input_examples"],
         ..ToolFacts::PLAIN
     },
-    // The service accepts a `call_id` of at most 64 characters. In ids, it accepts only letters, digits, `_`
-    // and `-`.
+    // The service accepts a `call_id` of at most 64 letters, digits, `_` and `-`.
     ids: Some(IdRule::new(64, true)),
     results: repair::RESULTS,
     fields: RequestFields {

@@ -5,22 +5,19 @@ use crate::json::fields::only;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The arguments of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Arguments<'a> {
-    /// A string as received, or the JSON text of a received value that is neither a string nor an object.
+    /// A string, or the JSON text of a value that is neither a string nor an object.
     Text(Cow<'a, str>),
-    /// A JSON object, as received.
     Object(&'a Value),
 }
 
 impl<'a> Arguments<'a> {
     /// Reads the arguments of a call.
     ///
-    /// If generation stopped early at this call (`is_cut`), an object has only the members that were complete,
-    /// and blank arguments have none. The end of such an object is left out. The rest is invalid JSON, so the
-    /// incomplete call is refused instead of being run without its last arguments. Text shows by itself whether
-    /// it is complete.
+    /// If generation stopped early at this call (`is_cut`), an object has only its complete members. Its end
+    /// is then left out, and the invalid JSON is refused instead of being run without its last arguments.
+    /// Text shows by itself whether it is complete.
     pub(crate) fn from_value(value: Option<&'a Value>, is_cut: bool) -> Self {
         match value {
             value if is_cut && is_blank(value) => Self::Text(Cow::Borrowed("{")),
@@ -32,12 +29,16 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads the arguments of a call that has a separate field for each argument. `members` are the names of these
-    /// fields. If generation stopped early at this call (`is_cut`), the returned JSON is incomplete.
+    /// Reads the arguments of a call with a separate field for each of the `members`. If generation stopped
+    /// early (`is_cut`), the JSON is incomplete.
     pub(super) fn from_members(json: &Value, members: &[&str], is_cut: bool) -> Self {
-        let is_member = |name: &str, value: &Value| members.contains(&name) && !value.is_null();
-        let found = json.as_object().filter(|_| !is_cut).map(|fields| only(fields, is_member));
-        let text = found.map_or_else(|| "{".to_owned(), |found| Value::Object(found).to_string());
+        let text = match json {
+            Value::Object(fields) if !is_cut => {
+                let found = only(fields, |name, value| members.contains(&name) && !value.is_null());
+                Value::Object(found).to_string()
+            }
+            _ => "{".to_owned(),
+        };
         Self::Text(Cow::Owned(text))
     }
 
@@ -48,7 +49,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Converts the arguments to a JSON object for the history of the next request.
+    /// Converts the arguments to a JSON object for the history.
     pub(crate) fn into_object(self) -> Value {
         match self {
             Self::Text(text) => {
@@ -59,7 +60,6 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Returns the JSON of an object without its last character.
 fn without_end(object: &Value) -> String {
     let mut text = object.to_string();
     text.pop();
@@ -78,8 +78,8 @@ pub(crate) fn is_blank(arguments: Option<&Value>) -> bool {
 
 /// Converts the input of a custom tool call to arguments with the single member `input`.
 ///
-/// If generation stopped early at this call (`is_cut`), the end of the returned JSON is left out. The
-/// incomplete call is then refused like an incomplete function call.
+/// If generation stopped early (`is_cut`), the end is left out, so that the call is refused like a function
+/// call.
 pub(super) fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, str> {
     match input {
         None | Some(Value::Null) => Cow::Borrowed(if is_cut { "{" } else { "" }),
@@ -91,5 +91,5 @@ pub(super) fn input_arguments(input: Option<&Value>, is_cut: bool) -> Cow<'_, st
     }
 }
 
-/// The last characters of the arguments of a custom tool call. They are left out if the call was cut off.
+/// The end of a custom tool call's arguments, left out if the call was cut off.
 pub(super) const CUT: &str = "\"}";

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use toolkit_core::call::CallId;
 use toolkit_core::name::fnv1a;
 
-/// Returns one id for each call: the provider's id, or a generated unique id. The same calls always get the
-/// same ids, also in another turn. Other calls get other ids.
+/// Returns the id of each call, generated if the provider sent none. The same calls always get the same ids,
+/// and other calls get others.
 pub(crate) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'a str>)>) -> Vec<CallId> {
     let (calls, given): (Vec<&Value>, Vec<Option<&str>>) = calls.into_iter().unzip();
     if given.iter().all(Option::is_some) {
@@ -14,21 +14,23 @@ pub(crate) fn complete<'a>(calls: impl IntoIterator<Item = (&'a Value, Option<&'
     }
     let taken = given.iter().flatten().map(|id| (*id).to_owned()).collect();
     let mut ids = CallIds { taken, ..CallIds::default() };
-    given.into_iter().map(|given| ids.settle(given, || json!(calls))).collect()
+    let mut complete = Vec::with_capacity(given.len());
+    for id in given {
+        complete.push(ids.settle(id, || json!(calls)));
+    }
+    complete
 }
 
-/// Returns whether this module generated the id. Generated ids are not sent to APIs in which ids are
-/// optional.
+/// Returns whether this module generated the id. Such ids are not sent to APIs with optional ids.
 pub(crate) fn is_generated(id: &str) -> bool {
-    let Some((digest, number)) = id.strip_prefix("call_").and_then(|rest| rest.split_once('_')) else {
-        return false;
-    };
+    let Some(rest) = id.strip_prefix("call_") else { return false };
+    let Some((digest, number)) = rest.split_once('_') else { return false };
     let is_digest = digest.len() == 8 && digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     is_digest && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The ids of the calls in one response. Generated ids begin with a digest of a seed, so the ids of two turns
-/// differ.
+/// The ids of the calls in a response. Generated ids begin with a digest of a seed, so they differ between
+/// turns.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CallIds {
     digest: Option<u32>,
@@ -37,13 +39,12 @@ pub(crate) struct CallIds {
 }
 
 impl CallIds {
-    /// Returns whether `id` is the id of an earlier call.
     pub(crate) fn contains(&self, id: &str) -> bool {
         self.taken.contains(id)
     }
 
-    /// Returns `given`, the provider's id. If it is missing, returns a generated id, different from the ids
-    /// of all earlier calls. `seed` is called for the first generated id only.
+    /// Returns the provider's id `given`, or a generated one that no earlier call has. `seed` is called for
+    /// the first generated id only.
     pub(crate) fn settle(&mut self, given: Option<&str>, seed: impl FnOnce() -> Value) -> CallId {
         if let Some(id) = given {
             self.taken.insert(id.to_owned());

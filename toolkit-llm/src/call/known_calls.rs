@@ -1,23 +1,23 @@
-//! Calls that repeat another one.
+//! Calls that repeat others.
 
 use super::WireCall;
 use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_schema::__private::extract_object;
 
-/// The calls of one message, to find repeated calls.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct KnownCalls(HashMap<(String, String), Vec<String>>);
 
 impl KnownCalls {
-    /// Adds a call, and returns whether it is new. It is not new if an earlier call has the same id, the same name and
-    /// the same arguments, or if it has none. A call without an id is always new.
+    /// Adds a call, and returns whether it is new: no earlier call has the same id, name and arguments.
+    ///
+    /// A call without arguments repeats any with its id and name; a call without an id is always new.
     pub(crate) fn add(&mut self, call: &WireCall<'_>) -> bool {
         self.add_unless(call, is_same_object)
     }
 
-    /// Adds a call of a stream, which may break off and be sent again. It is not new either if it has only a beginning of
-    /// the arguments of an earlier one.
+    /// Adds a call of a stream, which may break off and be sent again. The beginning of an earlier call's
+    /// arguments is not new either.
     pub(crate) fn add_streamed(&mut self, call: &WireCall<'_>) -> bool {
         self.add_unless(call, |known, text| known.starts_with(text.trim()) || is_same_object(known, text))
     }
@@ -34,8 +34,11 @@ impl KnownCalls {
     }
 }
 
-/// Returns whether two texts are the same arguments: they contain the same object, however it is written or wrapped.
+/// Returns whether two texts contain the same object, however it is written or wrapped.
 pub(crate) fn is_same_object(one: &str, other: &str) -> bool {
-    let object = |text| serde_json::from_str::<Value>(&extract_object(text)?).ok();
-    one.trim() == other.trim() || object(one).is_some_and(|one| object(other) == Some(one))
+    one.trim() == other.trim() || object_in(one).is_some_and(|object| object_in(other) == Some(object))
+}
+
+fn object_in(text: &str) -> Option<Value> {
+    serde_json::from_str(&extract_object(text)?).ok()
 }

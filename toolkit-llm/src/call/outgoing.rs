@@ -8,23 +8,19 @@ use std::borrow::Cow;
 use toolkit_core::call::{ProviderExtras, ToolCall};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// A call to be written into the next request.
 #[derive(Debug)]
 pub(crate) struct OutgoingCall<'a> {
     pub(crate) origin: Origin<'a>,
-    /// The call id, in a form that the provider accepts in requests.
+    /// The call id, in a form accepted in requests.
     pub(crate) id: String,
     /// The tool name, in the provider's spelling.
     pub(crate) name: String,
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The origin of a call in the next request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin<'a> {
-    /// The model sent the call as this JSON object.
     Received { json: &'a Value, is_custom: bool },
-    /// The program made the call.
     Made(&'a ProviderExtras),
 }
 
@@ -35,8 +31,8 @@ impl<'a> OutgoingCall<'a> {
         Self { origin: Origin::Made(&call.extras), id, name, arguments }
     }
 
-    /// Returns the fields to which the id, the name and the arguments of the call are then added. For a received call,
-    /// these are all received fields. For a call made by the program, they are its provider extras.
+    /// Returns the fields to which id, name and arguments are added: all fields of a received call, or the
+    /// provider extras of another.
     pub(crate) fn fields(&self, format: &str) -> Fields {
         let fields = match self.origin {
             Origin::Received { json, .. } => json.as_object(),
@@ -47,10 +43,10 @@ impl<'a> OutgoingCall<'a> {
 }
 
 impl Origin<'_> {
-    /// Returns how the arguments are written in the next request: whether the call is a custom tool call, the name of
-    /// the field, and the string for this field.
+    /// Returns how the arguments are written: whether it is a custom tool call, and the name and the string
+    /// of the field.
     ///
-    /// A call made by the program is a custom tool call if the `type` in its provider extras equals `custom`.
+    /// A call made by the program is custom if the `type` in its provider extras is `custom`.
     pub(crate) fn text<'t>(
         self,
         arguments: &'t Arguments<'_>,
@@ -59,7 +55,7 @@ impl Origin<'_> {
     ) -> (bool, &'static str, Cow<'t, str>) {
         let is_custom = match self {
             Self::Received { is_custom, .. } => is_custom,
-            Self::Made(extras) => extras.get(format, "type").is_some_and(|kind| kind == custom),
+            Self::Made(extras) => extras.get(format, "type").and_then(Value::as_str) == Some(custom),
         };
         match (arguments, is_custom) {
             (Arguments::Text(text), true) => (true, "input", free_text(text)),
@@ -69,11 +65,14 @@ impl Origin<'_> {
     }
 }
 
-/// Returns the input of a custom tool call. This is the argument `input` if there are no other arguments, and
-/// otherwise the text of all arguments. The arguments may be cut off.
+/// Returns the input of a custom tool call: the argument `input` if it is the only one, and otherwise the
+/// text of all arguments. It may be cut off.
 fn free_text(arguments: &str) -> Cow<'_, str> {
-    let fields = serde_json::from_str::<Fields>(arguments);
-    match fields.or_else(|_| serde_json::from_str(&format!("{arguments}{CUT}"))) {
+    let mut fields = serde_json::from_str::<Fields>(arguments);
+    if fields.is_err() {
+        fields = serde_json::from_str(&format!("{arguments}{CUT}"));
+    }
+    match fields {
         Ok(mut fields) if fields.len() == 1 => match fields.remove("input") {
             Some(Value::String(input)) => Cow::Owned(input),
             Some(input) => Cow::Owned(input.to_string()),

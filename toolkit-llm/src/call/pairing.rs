@@ -1,34 +1,32 @@
-//! Pairs calls with their results. The same rule applies to all APIs.
+//! Pairs calls with results, by one rule for all APIs.
 //!
 //! A result answers an earlier call that has the same id and no result yet. In APIs in which results refer to
-//! calls by name, the names are compared if the call or the result has no id. In these APIs, a result with
-//! neither id nor name matches any call. If several calls match, the result belongs to the latest turn with a
-//! matching call, and within this turn to the first matching call.
+//! calls by name, names count if the call or the result has no id, and a result with neither matches any
+//! call. If several calls match, the result belongs to the latest turn with one, and there to the first.
 
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// The content of a placeholder result. Such a result is added for a call that has none.
+/// The content of a result that is added for a call.
 pub(crate) const NO_OUTPUT: &str = "[No output available yet]";
 
-/// The id and the name in a call or in a result. They are used to find the call that a result answers.
+/// The id and the name of a call or result, which pair them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallKey<'a> {
     pub(crate) id: Option<Cow<'a, str>>,
-    /// The tool name. Only set for APIs in which results refer to calls by name.
+    /// Only set for APIs in which results refer to calls by name.
     pub(crate) name: Option<&'a str>,
 }
 
 impl<'a> CallKey<'a> {
-    /// Creates the key of an API in which results refer to calls by id. A missing id counts as an empty id, because
-    /// some servers give ids neither to calls nor to results.
+    /// Creates the key of an API in which results refer to calls by id. A missing id counts as empty, because
+    /// some servers give none.
     pub(crate) fn of_id(id: Option<Cow<'a, str>>) -> Self {
         Self { id: Some(id.unwrap_or_default()), name: None }
     }
 }
 
-/// A call or a result in a message of a history.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
     Call(CallKey<'a>, &'a Value),
@@ -45,8 +43,7 @@ enum Handle<'a> {
     Any,
 }
 
-/// The calls that have no result so far. They are found by key in constant time, and each call is stored with the
-/// index of its turn.
+/// The calls without a result, found by key in constant time, each with the index of its turn.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'a> {
     is_answered: Vec<bool>,
@@ -55,47 +52,57 @@ pub(crate) struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
-    /// Begins a new turn. Results prefer the calls of later turns.
+    /// Begins a turn, whose calls are preferred to earlier ones.
     pub(crate) fn begin_turn(&mut self) {
         self.turn += 1;
     }
 
-    /// Adds a call and returns its index among all calls added so far.
+    /// Adds a call and returns its index among all calls.
     pub(crate) fn call(&mut self, key: CallKey<'a>) -> usize {
         let number = self.is_answered.len();
         self.is_answered.push(false);
-        let unnamed = key.name.filter(|_| key.id.is_none()).map(Handle::NameOnly);
-        let any = key.name.map(|_| Handle::Any);
-        let handles = [key.id.map(Handle::Id), key.name.map(Handle::Name), unnamed, any];
-        for handle in handles.into_iter().flatten() {
-            let turns = self.waiting.entry(handle).or_default();
-            match turns.last_mut() {
-                Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
-                _ => turns.push((self.turn, VecDeque::from([number]))),
+        if let Some(name) = key.name {
+            self.wait(Handle::Name(name), number);
+            self.wait(Handle::Any, number);
+            if key.id.is_none() {
+                self.wait(Handle::NameOnly(name), number);
             }
+        }
+        if let Some(id) = key.id {
+            self.wait(Handle::Id(id), number);
         }
         number
     }
 
-    /// Returns the index of the call answered by a result with this key. Returns `None` if no call matches.
-    pub(crate) fn result(&mut self, key: CallKey<'a>) -> Option<usize> {
-        match key.id {
-            Some(id) => self
-                .take(&Handle::Id(id))
-                .or_else(|| key.name.and_then(|name| self.take(&Handle::NameOnly(name)))),
-            None => self.take(&key.name.map_or(Handle::Any, Handle::Name)),
+    fn wait(&mut self, handle: Handle<'a>, number: usize) {
+        let turns = self.waiting.entry(handle).or_default();
+        match turns.last_mut() {
+            Some((turn, calls)) if *turn == self.turn => calls.push_back(number),
+            _ => turns.push((self.turn, VecDeque::from([number]))),
         }
+    }
+
+    /// Returns the index of the call that a result with this key answers.
+    pub(crate) fn result(&mut self, key: CallKey<'a>) -> Option<usize> {
+        let Some(id) = key.id else {
+            return self.take(&key.name.map_or(Handle::Any, Handle::Name));
+        };
+        if let Some(number) = self.take(&Handle::Id(id)) {
+            return Some(number);
+        }
+        self.take(&Handle::NameOnly(key.name?))
     }
 
     fn take(&mut self, handle: &Handle<'a>) -> Option<usize> {
         let turns = self.waiting.get_mut(handle)?;
         while let Some((_, calls)) = turns.last_mut() {
             while let Some(number) = calls.pop_front() {
-                if let Some(is_answered) =
-                    self.is_answered.get_mut(number).filter(|is_answered| !**is_answered)
-                {
-                    *is_answered = true;
-                    return Some(number);
+                match self.is_answered.get_mut(number) {
+                    Some(is_answered) if !*is_answered => {
+                        *is_answered = true;
+                        return Some(number);
+                    }
+                    _ => {}
                 }
             }
             turns.pop();

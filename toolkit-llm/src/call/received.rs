@@ -1,24 +1,22 @@
-//! The messages of a model in a provider's JSON, and which of their calls may run.
+//! The messages of a model in a provider's JSON, and their calls that may run.
 
 use super::WireCall;
 use super::known_calls::KnownCalls;
 use crate::json::fields::Fields;
 use serde_json::Value;
 
-/// The model's messages found in one payload.
 #[derive(Debug)]
 pub(crate) struct DecodedPayload<'a> {
     pub(crate) payload: &'a Value,
     pub(crate) messages: Vec<ReceivedMessage<'a>>,
 }
 
-/// One message of the model, divided into its calls and its other parts.
 #[derive(Debug)]
 pub(crate) struct ReceivedMessage<'a> {
-    /// The fields of the message. `None` if the payload consists of parts without a message.
+    /// `None` if the payload consists of parts without a message.
     pub(crate) fields: Option<&'a Fields>,
     pub(crate) parts: Vec<MessagePart<'a>>,
-    /// Whether the payload contains the complete message rather than only some of its parts.
+    /// Whether the payload contains the complete message.
     pub(crate) is_whole: bool,
 }
 
@@ -29,18 +27,30 @@ pub(crate) enum MessagePart<'a> {
 }
 
 impl<'a> DecodedPayload<'a> {
-    /// Returns the parts of the first message, except its calls.
     pub(crate) fn other_parts(&self) -> impl Iterator<Item = &'a Value> {
-        self.messages.first().into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-            MessagePart::Call(_) => None,
-            MessagePart::Other(part) => Some(*part),
-        })
+        let parts = self.messages.first().map_or(&[][..], |message| &message.parts);
+        parts.iter().filter_map(MessagePart::other)
+    }
+}
+
+impl<'a> MessagePart<'a> {
+    fn call(&self) -> Option<&WireCall<'a>> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Other(_) => None,
+        }
+    }
+
+    fn other(&self) -> Option<&'a Value> {
+        match self {
+            Self::Call(_) => None,
+            Self::Other(part) => Some(part),
+        }
     }
 }
 
 impl<'a> ReceivedMessage<'a> {
-    /// Creates a message from a list of content parts. `cut` is the index of the part at which generation
-    /// stopped early.
+    /// Creates a message from parts. `cut` is the index of the part at which generation stopped early.
     pub(crate) fn from_parts(
         list: &'a [Value],
         cut: Option<usize>,
@@ -56,8 +66,7 @@ impl<'a> ReceivedMessage<'a> {
         Self { fields: None, parts, is_whole: true }
     }
 
-    /// Creates a message from a list of content parts. If generation stopped early (`is_cut`), the last part is
-    /// incomplete.
+    /// Creates a message from parts. If generation stopped early (`is_cut`), the last part is incomplete.
     pub(crate) fn from_list(
         list: &'a [Value],
         is_cut: bool,
@@ -67,11 +76,11 @@ impl<'a> ReceivedMessage<'a> {
         Self::from_parts(list, cut, read)
     }
 
-    /// Removes the calls that must not be run. A call without a name is not a call, and a repeated call is one call.
+    /// Removes the calls that must not be run.
     ///
-    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be decided, a call
-    /// without arguments is read as incomplete. The same applies to the last part if the finish reason is unknown
-    /// (`is_unclear`).
+    /// Arguments without a name and an id belong to the only call without arguments. If that cannot be
+    /// decided, a call without arguments is read as incomplete. The same applies to the last part if the
+    /// finish reason is unknown (`is_unclear`).
     pub(crate) fn settle(&mut self, is_unclear: bool) {
         let has_orphans = self.calls().any(WireCall::is_orphan) && !self.adopt();
         let last = self.parts.len().saturating_sub(1);
@@ -87,8 +96,10 @@ impl<'a> ReceivedMessage<'a> {
         self.remove_repeated();
     }
 
-    /// Removes calls without a name, and repeated ones. A call without arguments repeats one with the same id and
-    /// name that has some, also a later one, so it is compared after these.
+    /// Removes calls without a name, and repeated ones.
+    ///
+    /// A call without arguments repeats an earlier or later one with the same id and name, so it is compared
+    /// last.
     fn remove_repeated(&mut self) {
         let mut known_calls = KnownCalls::default();
         for has_no_arguments in [false, true] {
@@ -101,33 +112,37 @@ impl<'a> ReceivedMessage<'a> {
         }
     }
 
-    /// Gives the arguments without a name and an id to the only call without arguments. Returns whether this was possible.
+    /// Gives arguments without a name and an id to the only call without arguments. Returns whether this was
+    /// possible.
     fn adopt(&mut self) -> bool {
         let Some(orphan) = self.only_orphan() else { return false };
         if orphan.id.is_some() || orphan.is_custom || orphan.is_cut || orphan.input.is_none() {
             return false;
         }
         let input = orphan.input;
-        let mut blank = self.parts.iter_mut().filter_map(|part| match part {
-            MessagePart::Call(call) if !call.name.is_empty() && call.has_no_arguments() => Some(call),
-            _ => None,
-        });
-        let (Some(call), None) = (blank.next(), blank.next()) else { return false };
+        let mut blank = None;
+        for part in &mut self.parts {
+            let MessagePart::Call(call) = part else { continue };
+            if call.name.is_empty() || !call.has_no_arguments() {
+                continue;
+            }
+            if blank.is_some() {
+                return false;
+            }
+            blank = Some(call);
+        }
+        let Some(call) = blank else { return false };
         call.input = input;
         true
     }
 
-    /// Returns the call with arguments and without a name, if there is exactly one.
     fn only_orphan(&self) -> Option<&WireCall<'a>> {
         let mut orphans = self.calls().filter(|call| call.is_orphan());
         let orphan = orphans.next()?;
-        orphans.next().is_none().then_some(orphan)
+        if orphans.next().is_some() { None } else { Some(orphan) }
     }
 
     pub(crate) fn calls(&self) -> impl Iterator<Item = &WireCall<'a>> {
-        self.parts.iter().filter_map(|part| match part {
-            MessagePart::Call(call) => Some(call),
-            MessagePart::Other(_) => None,
-        })
+        self.parts.iter().filter_map(MessagePart::call)
     }
 }

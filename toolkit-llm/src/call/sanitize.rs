@@ -1,10 +1,9 @@
 //! Changes names, ids and arguments in a history so that servers accept them.
 //!
-//! A history is sent with every request, so one refused call ends the conversation. llama.cpp answers with
+//! One refused call ends the conversation, because every request contains the history. llama.cpp answers with
 //! status 500 to arguments that are not JSON, vLLM with 400 (vllm-project/vllm#48922). Templates such as
 //! Qwen3-Coder's fail on arguments that are not an object ("Can only get item pairs from a mapping"), and
-//! OpenAI refuses names that do not match its pattern. Models write such calls when they reach their token
-//! limit or invent a name.
+//! OpenAI refuses illegal names. Models write such calls at their token limit, or invent a name.
 
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -12,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use toolkit_core::name::{NameRule, fnv1a};
 use toolkit_schema::__private::extract_object;
 
-/// Replaces the illegal characters of a tool name with `_` and shortens the name to the maximum length.
-/// Results refer to calls by id, so they still match.
+/// Replaces illegal characters with `_` and shortens the name. Results refer to calls by id, so they still
+/// match.
 pub(crate) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
     if rule.accepts(name) {
         return Cow::Borrowed(name);
@@ -25,43 +24,53 @@ pub(crate) fn name(rule: NameRule, name: &str) -> Cow<'_, str> {
 
 /// Makes a call id legal.
 ///
-/// An id from another provider may have illegal characters. These are replaced, and a digest of the original
-/// id is added. So a call and its result get the same new id, and different calls get different ids.
+/// Illegal characters are replaced, and a digest of the original id is added. So a call and its result get
+/// the same new id, and different calls get different ids.
 pub(crate) fn id(rule: NameRule, id: &str) -> Cow<'_, str> {
     if rule.accepts(id) { Cow::Borrowed(id) } else { Cow::Owned(rule.hashed(id, 0)) }
 }
 
-/// Returns legal and distinct ids for the calls of a turn.
+/// Returns legal and distinct ids for the calls of a turn, or for their results in the same order.
 ///
-/// Results in the order of their calls get the same ids as the calls. If `is_strict` is `false`, distinct ids stay
-/// unchanged, even if they are illegal.
+/// If `is_strict` is `false`, distinct ids stay unchanged, even if they are illegal.
 pub(crate) fn ids<'a>(
     rule: NameRule,
     is_strict: bool,
     given: impl IntoIterator<Item = &'a str>,
 ) -> Vec<String> {
-    let legal = |given| if is_strict { id(rule, given) } else { Cow::Borrowed(given) };
-    distinct(given, legal, |given, salt| rule.hashed(given, salt))
+    let hashed = |given: &str, salt| rule.hashed(given, salt);
+    if is_strict {
+        distinct(given, |given| id(rule, given), hashed)
+    } else {
+        distinct(given, Cow::Borrowed, hashed)
+    }
 }
 
-/// Returns distinct ids for the calls of a turn, each with exactly nine letters and digits. Ids of another
-/// form are replaced by a digest.
+/// Returns distinct ids of exactly nine letters and digits. Other ids are replaced by a digest.
 pub(crate) fn nine_character_ids<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let is_legal = |id: &str| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric());
-    let digest = |id: &str, salt| {
-        let digits = (0..9).scan(fnv1a(id, salt), |rest, _| {
-            let digit = (*rest % 36) as u8;
-            *rest /= 36;
-            Some(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }))
-        });
-        digits.collect::<String>()
-    };
-    let legal = |id| if is_legal(id) { Cow::Borrowed(id) } else { Cow::Owned(digest(id, 0)) };
-    distinct(given, legal, digest)
+    distinct(given, nine_character_id, nine_character_digest)
 }
 
-/// Returns a distinct id for each id in `given`, made by `legal`. If an earlier call already has this id, `hashed`
-/// makes another id from the given id and a salt.
+fn nine_character_id(id: &str) -> Cow<'_, str> {
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(nine_character_digest(id, 0))
+}
+
+fn nine_character_digest(id: &str, salt: u64) -> String {
+    let mut rest = fnv1a(id, salt);
+    let mut digest = String::with_capacity(9);
+    for _ in 0..9 {
+        let digit = (rest % 36) as u8;
+        rest /= 36;
+        digest.push(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }));
+    }
+    digest
+}
+
+/// Returns a distinct id for each id in `given`, made by `legal`. If it is taken, `hashed` makes another one
+/// with a salt.
 fn distinct<'a>(
     given: impl IntoIterator<Item = &'a str>,
     legal: impl Fn(&'a str) -> Cow<'a, str>,
@@ -69,28 +78,31 @@ fn distinct<'a>(
 ) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut uses: HashMap<&str, u64> = HashMap::new();
-    let unique = given.into_iter().map(|given| {
+    let ids = given.into_iter();
+    let mut distinct = Vec::with_capacity(ids.size_hint().0);
+    for given in ids {
         let uses = uses.entry(given).or_default();
         loop {
-            let legal = match *uses {
+            let id = match *uses {
                 0 => legal(given),
-                again => Cow::Owned(hashed(given, again)),
+                salt => Cow::Owned(hashed(given, salt)),
             };
             *uses += 1;
-            if !taken.contains(&*legal) {
-                taken.insert(legal.clone().into_owned());
-                return legal.into_owned();
+            if !taken.contains(&*id) {
+                taken.insert(id.clone().into_owned());
+                distinct.push(id.into_owned());
+                break;
             }
         }
-    });
-    unique.collect()
+    }
+    distinct
 }
 
 /// Converts arguments to the text of a JSON object.
 ///
-/// If the text is an object, it stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a
-/// list or a fence around an object becomes this object, because the tool received it in this form. Any other text
-/// becomes the value of the member `invalid_arguments`, so the model sees its own text together with the error result.
+/// An object stays exactly as the model wrote it. Missing arguments become `{}`. A JSON string, a list or a
+/// fence around an object becomes this object, as the tool received it. Any other text becomes the value of
+/// the member `invalid_arguments`, so the model sees it with the error result.
 pub(crate) fn arguments(text: &str) -> Cow<'_, str> {
     match text.trim() {
         "" | "null" => Cow::Borrowed("{}"),
@@ -102,8 +114,9 @@ pub(crate) fn arguments(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether `text` is a valid JSON object. The values are parsed too, because lone surrogates and
-/// `1e999` pass a check of the syntax alone but fail in the parsers of servers.
+/// Returns whether `text` is a valid JSON object.
+///
+/// The values are parsed too: lone surrogates and `1e999` pass a check of the syntax but fail in servers.
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
@@ -172,7 +185,7 @@ mod tests {
         for ids in [lax, strict] {
             assert_eq!(ids.iter().collect::<HashSet<_>>().len(), given.len(), "{ids:?}");
         }
-        // This id looks like the id that replaces a repeated id.
+        // Looks like the id that replaces a repeated id.
         let again = CHAT.hashed("a", 1);
         let ids = ids(CHAT, false, ["a", "a", &again]);
         assert_eq!(ids[1], again);

@@ -12,46 +12,41 @@ use toolkit_schema::__private::{rename_members, rename_properties};
 use toolkit_schema::keyword::booleans_to_objects;
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// Options for writing one definition: the spelling of names, strictness, the schema dialect, and the output
-/// schema.
+/// Options for writing one definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spelling<'a> {
-    /// The provider's spellings of the tool names in the request.
     pub(crate) names: &'a WireNames,
-    /// Whether the provider enforces the schema.
     pub(crate) strict: bool,
-    /// The JSON Schema dialect in which the provider expects the schema.
     pub(crate) dialect: SchemaDialect,
-    /// Whether the output schema is written as well.
     pub(crate) outputs: bool,
-    /// The provider's spellings of the names of the tool's parameters, and of the properties inside of them.
+    /// The spellings of parameters and of properties inside of them.
     pub(crate) parameters: &'a WireNames,
 }
 
-/// A definition that is being written, together with the losses found so far.
+/// A definition being written, with the losses so far.
 #[derive(Debug)]
 pub(crate) struct DefinitionEncoder<'a> {
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) how: &'a Spelling<'a>,
-    /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
 impl<'a> DefinitionEncoder<'a> {
-    /// Returns the provider's spelling of the tool name.
     pub(crate) fn name(&self) -> &'a str {
         self.how.names.spell(self.definition.name.as_str())
     }
 
-    /// Returns the output schema, if the request includes output schemas.
     pub(crate) fn output(&self) -> Option<Value> {
-        let mut schema = self.definition.output_schema().filter(|_| self.how.outputs)?.clone();
+        if !self.how.outputs {
+            return None;
+        }
+        let mut schema = self.definition.output_schema()?.clone();
         booleans_to_objects(&mut schema);
         Some(schema)
     }
 
-    /// Converts the schema of the parameters to the provider's dialect and records the losses. Their paths begin with
-    /// `/parameters`. Names that the provider refuses get another spelling.
+    /// Converts the schema of the parameters to the provider's dialect. The paths of losses begin with
+    /// `/parameters`. Refused names get another spelling.
     pub(crate) fn parameters(&mut self) -> Value {
         let mut converted = self.how.dialect.convert(&self.definition.parameters);
         self.lose_inside("/parameters", converted.losses);
@@ -61,22 +56,22 @@ impl<'a> DefinitionEncoder<'a> {
         converted.schema
     }
 
-    /// Returns the examples of arguments, with the provider's spellings of the parameter names.
+    /// Returns the examples of arguments, with the provider's spellings.
     pub(crate) fn input_examples(&self) -> Vec<Value> {
         let spelled = |example: &Value| {
             let spell = |name: &str| self.parameter_spelling(name);
             let spelled = rename_members(&self.definition.parameters, &example.to_string(), &spell);
-            spelled.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| example.clone())
+            spelled.and_then(|text| text.parse().ok()).unwrap_or_else(|| example.clone())
         };
         self.definition.metadata.input_examples.iter().map(spelled).collect()
     }
 
-    /// Returns the provider's spelling of a parameter name, if it differs from the name.
+    /// Returns the provider's spelling of a parameter, if different.
     fn parameter_spelling(&self, name: &str) -> Option<String> {
-        Some(self.how.parameters.spell(name)).filter(|spelling| *spelling != name).map(str::to_owned)
+        let spelling = self.how.parameters.spell(name);
+        if spelling == name { None } else { Some(spelling.to_owned()) }
     }
 
-    /// Records losses inside of the part of the definition at `place`.
     pub(crate) fn lose_inside(&mut self, place: &str, losses: Vec<SchemaLoss>) {
         for mut loss in losses {
             loss.path.insert_str(0, place);
@@ -88,8 +83,7 @@ impl<'a> DefinitionEncoder<'a> {
         self.losses.push(SchemaLoss::new(path.into(), keyword, reason.into()));
     }
 
-    /// Reports each of the `settings` that the definition uses, because the API has no field for it. If `reason` is
-    /// `None`, each setting has a reason of its own.
+    /// Reports each of the `settings` that the definition uses. Without a `reason`, each setting has its own.
     pub(crate) fn report_unsupported(&mut self, settings: &[&str], reason: Option<&str>) {
         let metadata = &self.definition.metadata;
         let has_output = self.how.outputs && self.definition.output_schema().is_some();
@@ -117,46 +111,52 @@ impl<'a> DefinitionEncoder<'a> {
     }
 }
 
-/// Returns the losses for metadata that was received from another API and is not sent. Keys for which `is_sent` returns
-/// `true` are skipped. Other `meta` is for the program only, such as `_meta` of an MCP server, and no API is to have it.
+/// Returns the losses for metadata from another API, except for the keys in `sent`.
+///
+/// Other `meta`, such as `_meta` of an MCP server, is for the program only.
 pub(crate) fn unsupported_metadata(
     definition: &ToolDefinition,
     facts: &Facts,
-    is_sent: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = SchemaLoss> {
-    let others = definition.metadata.meta.iter().filter(move |(key, _)| !is_sent(key));
-    others.flat_map(|(key, value)| {
-        let known = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
-        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
-        match (known, value) {
-            (Some(_), _) if key == facts.name => {
-                vec![SchemaLoss::new(path, "metadata", standard::REASON)]
-            }
-            (Some(format), Value::Object(stored)) => unknown_fields::losses(stored, format.name(), &path),
-            (None, _) if key != "namespace" => Vec::new(),
-            _ => vec![SchemaLoss::new(path, "metadata", "the API has no field for it")],
+    sent: [Option<&str>; 2],
+) -> Vec<SchemaLoss> {
+    let mut losses = Vec::new();
+    for (key, value) in &definition.metadata.meta {
+        if sent.contains(&Some(key)) {
+            continue;
         }
-    })
+        let path = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
+        let format = key.parse::<ApiFormat>().ok().filter(|format| format.name() == key);
+        match (format, value) {
+            (Some(_), _) if key == facts.name => {
+                losses.push(SchemaLoss::new(path, "metadata", standard::REASON));
+            }
+            (Some(format), Value::Object(stored)) => {
+                losses.extend(unknown_fields::losses(stored, format.name(), &path));
+            }
+            (None, _) if key != "namespace" => {}
+            _ => losses.push(SchemaLoss::new(path, "metadata", "the API has no field for it")),
+        }
+    }
+    losses
 }
 
-/// A definition in a provider's JSON, with the losses of the conversion.
 #[derive(Debug)]
 pub(crate) struct EncodedDefinition {
     pub(crate) json: Value,
-    /// Keywords and settings lost because the API cannot express them.
     pub(crate) losses: Vec<SchemaLoss>,
 }
 
-/// Removes the definition of the program's tool called `name` from the entries of a request, and returns the
-/// definition.
+/// Takes the definition of the program's tool `name` out of the entries of a request.
 pub(crate) fn take_named(entries: &mut Vec<Value>, name: &str) -> Option<Value> {
-    let is_own = |tool: &Value| matches!(text(tool, "type"), "" | "function" | "custom");
     let at = entries.iter().position(|tool| is_own(tool) && text(tool, "name") == name)?;
     Some(entries.remove(at))
 }
 
-/// Returns the grammar of a custom tool as the fields `syntax` and `definition`. Returns `None` if the tool
-/// accepts any text.
+fn is_own(tool: &Value) -> bool {
+    matches!(text(tool, "type"), "" | "function" | "custom")
+}
+
+/// Returns the grammar of a custom tool, unless it accepts any text.
 pub(crate) fn grammar(format: &TextFormat) -> Option<Fields> {
     let (syntax, grammar) = match format {
         TextFormat::Text => return None,
@@ -169,22 +169,22 @@ pub(crate) fn grammar(format: &TextFormat) -> Option<Fields> {
     ]))
 }
 
-/// Writes the `tools` of a request.
 pub(crate) trait DefinitionCodec: Api + Sync {
-    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports the settings that the
-    /// API cannot express.
+    /// Writes one definition. [`encode_definition`](Self::encode_definition) reports what the API cannot
+    /// express.
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value;
 
-    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`. Returns `None` if the
-    /// provider runs `tool` itself.
+    /// Returns the name of the program's tool that runs the calls of the hosted tool `tool`, if the program
+    /// runs it.
     fn answered_by<'a>(&self, _tool: &'a Value) -> Option<&'a str> {
         None
     }
 
-    /// Adjusts the tools `entries` of a request before the hosted tool `tool` is added. If one of the program's tools
-    /// runs the calls of `tool`, the definition of the program's tool is removed.
+    /// Prepares the tools `entries` of a request for the hosted tool `tool`.
     ///
-    /// Returns the entry to add for `tool`, or `None` if `tool` was added to an existing entry.
+    /// If the program runs its calls, the definition of the program's tool is removed.
+    ///
+    /// Returns the entry to add, or `None` if `tool` was added to an existing entry.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if let Some(name) = self.answered_by(tool) {
             take_named(entries, name);
@@ -192,7 +192,7 @@ pub(crate) trait DefinitionCodec: Api + Sync {
         Some(tool.clone())
     }
 
-    /// Returns the name of a definition's namespace, in APIs that group tools. Returns `None` in other APIs.
+    /// Returns the namespace of a definition, in APIs that group tools.
     fn namespace<'a>(
         &self,
         _definition: &'a ToolDefinition,
@@ -201,8 +201,8 @@ pub(crate) trait DefinitionCodec: Api + Sync {
         None
     }
 
-    /// Writes the group of all tools of a namespace. `first` is the definition of the first tool, and `tools` is the
-    /// JSON of all tools in the group, separated by commas.
+    /// Writes a namespace. `first` is the definition of its first tool, and `tools` the JSON of all its
+    /// tools, separated by commas.
     fn write_namespace(&self, _first: &ToolDefinition, _options: &DefinitionOptions, tools: &str) -> String {
         tools.to_owned()
     }

@@ -1,25 +1,24 @@
-//! Limits of providers. They are checked before a request is sent.
+//! Limits of providers, checked before a request is sent.
 
 pub(crate) mod measure;
 
 use crate::facts::Facts;
-use std::collections::HashMap;
 use std::fmt;
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
+use toolkit_schema::__private::Names;
 
-/// A limit of the provider that the definitions of a request exceed.
+/// A provider's limit that definitions exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitExceeded {
-    /// The name of the tool with the definition over the limit. `None` if the limit applies to all tools
-    /// together.
+    /// The name of the tool over the limit. `None` if the limit applies to all tools together.
     pub tool: Option<String>,
-    /// The counted quantity, as in `tools` or `characters in the name`.
+    /// The counted quantity, as in `characters in the name`.
     pub what: String,
     /// The actual count.
     pub actual: usize,
-    /// The maximum accepted by the provider.
+    /// The provider's maximum.
     pub limit: usize,
 }
 
@@ -33,8 +32,8 @@ impl fmt::Display for LimitExceeded {
     }
 }
 
-/// Checks the number of tools and their names. The limits for strict tools are not checked here, because a tool that
-/// exceeds them is sent without enforcement.
+/// Checks the number of tools and their names. Tools over the limits for strict tools are sent without
+/// enforcement instead.
 pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &WireNames) -> Vec<LimitExceeded> {
     let mut broken = Vec::new();
     if let Some(limit) = facts.tools.most
@@ -42,7 +41,7 @@ pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
     {
         broken.push(LimitExceeded { tool: None, what: "tools".to_owned(), actual: definitions.len(), limit });
     }
-    let mut spelled: HashMap<&str, usize> = HashMap::new();
+    let mut spelled = Names::default();
     for definition in definitions {
         let name = definition.name.as_str();
         let spelling = names.spell(name);
@@ -53,9 +52,8 @@ pub(crate) fn check(facts: &Facts, definitions: &[&ToolDefinition], names: &Wire
                 broken.push(LimitExceeded { tool, what, actual, limit });
             }
         };
-        let same = spelled.entry(spelling).or_default();
-        *same += 1;
-        add(format_args!("tools of the name `{spelling}`"), *same, 1);
+        let same = spelled.count(spelling.into());
+        add(format_args!("tools of the name `{spelling}`"), same, 1);
         let rule = facts.tools.names;
         let refused = spelling.chars().filter(|c| !rule.accepts_char(*c)).count();
         let is_start_refused = spelling.starts_with(|c| !rule.accepts_first(c));

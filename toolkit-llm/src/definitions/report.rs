@@ -1,22 +1,22 @@
-//! What a provider cannot express of definitions.
+//! What an API cannot express of definitions.
 
 use super::limits::LimitExceeded;
 use super::strict::NotStrict;
 use std::fmt;
 use toolkit_schema::SchemaLoss;
 
-/// A report on encoded definitions: lost settings, tools sent without enforcement, and exceeded limits.
+/// The lost settings, tools without enforcement, and exceeded limits of encoded definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DefinitionReport {
-    /// Keywords and settings lost because the API cannot express them.
+    /// Keywords and settings that the API cannot express.
     pub losses: Vec<DefinitionLoss>,
     /// Tools requested as strict but sent without enforcement.
     pub not_strict: Vec<NotStrict>,
-    /// The provider's limits exceeded by the definitions. The provider would refuse the request.
+    /// Exceeded limits, for which the provider would refuse the request.
     pub limits: Vec<LimitExceeded>,
-    /// Names of parameters sent in another spelling, because the provider refuses them. Nothing is lost: the tool gets its
-    /// own names.
+    /// Names of parameters in another spelling, because the provider refuses them. The tool gets its own
+    /// names.
     pub renamed: Vec<RenamedParameter>,
 }
 
@@ -39,13 +39,13 @@ impl fmt::Display for DefinitionReport {
     }
 }
 
-/// A keyword or setting of one tool that the API cannot express.
+/// A keyword or setting that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionLoss {
     /// The tool's name.
     pub tool: String,
-    /// The loss. Its path starts at the definition, as in `/parameters/properties/city`.
+    /// The loss, with a path such as `/parameters/properties/city`.
     pub loss: SchemaLoss,
 }
 
@@ -55,13 +55,13 @@ impl fmt::Display for DefinitionLoss {
     }
 }
 
-/// A parameter of a tool, or a property inside of a parameter, that is sent in another spelling.
+/// A parameter, or a property inside of one, that is sent in another spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenamedParameter {
     /// The tool's name.
     pub tool: String,
-    /// The tool's own name of the parameter.
+    /// The tool's own name.
     pub name: String,
     /// The name that the model sees.
     pub spelling: String,

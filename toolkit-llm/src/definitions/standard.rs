@@ -1,5 +1,4 @@
-//! Requests with only the standard fields of an API. All servers that implement the API understand these
-//! fields.
+//! Requests with only the standard fields of an API.
 
 use super::tool_config::without_set;
 use crate::facts::{Facts, Strictness, ToolFacts};
@@ -7,10 +6,9 @@ use toolkit_core::call::ToolConfig;
 use toolkit_core::definition::ToolDefinition;
 use toolkit_schema::SchemaLoss;
 
-/// The reason reported for a setting that is not a standard field of the API.
 pub(crate) const REASON: &str = "only the standard fields of the API are sent";
 
-/// Returns a copy of an API's facts in which no tool can be strict.
+/// Returns the facts of an API without strict tools.
 pub(crate) const fn facts(facts: &Facts) -> Facts {
     let strictness = match facts.tools.strictness {
         Strictness::None => Strictness::None,
@@ -19,14 +17,13 @@ pub(crate) const fn facts(facts: &Facts) -> Facts {
     Facts { tools: ToolFacts { strictness, ..facts.tools }, ..*facts }
 }
 
-/// Returns a function with the name, the description and the parameters of a definition.
 pub(crate) fn definition(definition: &ToolDefinition) -> ToolDefinition {
     let ToolDefinition { name, description, parameters, .. } = definition;
     ToolDefinition::new(name.clone(), description.as_str(), parameters.clone())
 }
 
-/// Returns the nearest tool config that the standard fields can express, and the losses. The returned config has no set
-/// of allowed tools, no custom tools, and no limit on parallel calls.
+/// Returns the nearest tool config without allowed tools, custom tools, and a limit on parallel calls, and
+/// the losses.
 pub(crate) fn tool_config(wanted: &ToolConfig) -> (ToolConfig, Vec<SchemaLoss>) {
     let mut losses = Vec::new();
     let (choice, is_set_lost) = without_set(&wanted.choice);
@@ -85,7 +82,7 @@ mod tests {
         ];
         assert_eq!(losses, expected);
         assert_eq!(report.not_strict.len(), 1, "{report}");
-        // Fields that exist only in Anthropic's API are left out of Anthropic's own format, too.
+        // Fields that only Anthropic has are left out of its own format, too.
         let anthropic = ApiFormat::Anthropic.encode_definitions([&full], &WireNames::default(), &options);
         assert_eq!(
             anthropic.to_value(),

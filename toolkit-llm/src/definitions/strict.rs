@@ -1,4 +1,4 @@
-//! Selects the strict tools of a request. The selection depends on all tools together.
+//! Selects the strict tools of a request together.
 
 use super::limits::measure::Measure;
 use crate::facts::{Facts, Strictness};
@@ -6,30 +6,29 @@ use std::fmt;
 use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_schema::__private::sort_by;
 
-/// The tools for which the provider enforces the schema (`strict: true`).
+/// The tools whose schema the provider enforces (`strict: true`).
 ///
-/// Providers limit the number and size of strict schemas in a request, so strictness is planned for all tools
-/// together. A tool that cannot be strict is sent without enforcement and
-/// [reported](crate::DefinitionReport::not_strict).
+/// Providers limit the number and size of strict schemas in a request. A tool that cannot be strict is sent
+/// without enforcement and [reported](crate::DefinitionReport::not_strict).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StrictTools {
     /// Tools [marked as strict](toolkit_core::ToolMetadata::strict).
     #[default]
     Marked,
-    /// All tools that the provider accepts as strict, except tools marked as not strict.
+    /// All tools that can be strict, unless marked otherwise.
     All,
     /// No tool.
     Never,
 }
 
-/// A tool sent without enforcement, although strictness was requested.
+/// A tool sent without the requested enforcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
     /// The tool's name.
     pub tool: String,
-    /// The reason why the provider would refuse the tool as strict.
+    /// Why the provider would refuse the tool as strict.
     pub reason: String,
 }
 
@@ -39,10 +38,8 @@ impl fmt::Display for NotStrict {
     }
 }
 
-/// The decision for each tool of a request.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Whether each tool is strict.
     pub(crate) strict: Vec<bool>,
     pub(crate) refused: Vec<NotStrict>,
 }
@@ -53,9 +50,8 @@ pub(crate) struct Plan {
 /// for maps, arbitrary values and, for Anthropic, recursion. A tool that exceeds the provider's limits is not
 /// strict either.
 ///
-/// If the strict tools of a request share limits, tools marked as strict are selected before other tools.
-/// Within both groups, tools with fewer optional parameters and unions are selected first, so that many tools
-/// can be strict. If two tools have equally many, the earlier tool is selected first.
+/// If strict tools share limits, marked tools are selected before others. Within both groups, tools with
+/// fewer optional parameters and unions come first, so that many tools can be strict; then the earlier tool.
 pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: StrictTools) -> Plan {
     let mut strict = vec![false; definitions.len()];
     let mut candidates = Vec::new();
@@ -87,18 +83,18 @@ pub(crate) fn plan(facts: &Facts, definitions: &[&ToolDefinition], wanted: Stric
         }
     }
     sort_by(&mut refused, |(one, _), (other, _)| one.cmp(other));
-    let refused = refused.into_iter().map(|(index, reason)| {
+    let mut not_strict = Vec::with_capacity(refused.len());
+    for (index, reason) in refused {
         let tool = definitions[index].name.as_str().to_owned();
-        NotStrict { tool, reason }
-    });
-    Plan { strict, refused: refused.collect() }
+        not_strict.push(NotStrict { tool, reason });
+    }
+    Plan { strict, refused: not_strict }
 }
 
-/// Returns whether to check the schema of a tool for strictness.
+/// Returns whether to check a tool's schema for strictness.
 ///
-/// OpenAI's strictness does not apply to custom tools, because they have no schema. Gemini enforces either
-/// the schemas of all tools in a request or none. For Gemini, only tools marked as strict are checked, to
-/// report them as not strict.
+/// Custom tools of OpenAI have no schema. Gemini enforces the schemas of all tools or none, so only marked
+/// tools are checked there, to report them.
 fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marked: bool) -> bool {
     match strictness {
         Strictness::None => false,
@@ -108,7 +104,7 @@ fn could_be_strict(strictness: Strictness, definition: &ToolDefinition, is_marke
     }
 }
 
-/// Measures the strict schema of a tool. If the tool cannot be strict, the error states the reason.
+/// Measures the strict schema of a tool. The error states why it cannot be strict.
 fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> {
     if let Strictness::AllOrNone(reason) = facts.tools.strictness {
         return Err(reason.to_owned());
@@ -124,7 +120,7 @@ fn judge(facts: &Facts, definition: &ToolDefinition) -> Result<Measure, String> 
     Ok(measure)
 }
 
-/// Checks one strict schema against the limits in OpenAI's guide to structured outputs.
+/// Checks the limits in OpenAI's guide to structured outputs.
 fn within_openai(measure: &Measure) -> Result<(), String> {
     let limits = [
         ("properties", measure.properties, 5_000),
@@ -133,18 +129,18 @@ fn within_openai(measure: &Measure) -> Result<(), String> {
         ("characters in one enum of more than 250 values", measure.large_enum, 15_000),
         ("characters in names and values of enums", measure.characters, 120_000),
     ];
-    match limits.into_iter().find(|(_, actual, limit)| actual > limit) {
-        Some((what, actual, limit)) => Err(format!("{actual} {what}, the provider takes {limit}")),
-        None => Ok(()),
+    for (what, actual, limit) in limits {
+        if actual > limit {
+            return Err(format!("{actual} {what}, the provider takes {limit}"));
+        }
     }
+    Ok(())
 }
 
-/// A limit that all strict tools of a request share. The members are the name of the limit, the function that
-/// measures how much of the limit a tool uses, and the amount left.
+/// A limit that all strict tools share: its name, how much of it a tool uses, and what is left.
 type Share = (&'static str, fn(&Measure) -> usize, usize);
 
-/// Returns the limits that apply to all strict tools of a request together, from Anthropic's guide to strict
-/// tools. The list is empty if the API has no such limits.
+/// Returns the shared limits from Anthropic's guide to strict tools, if the API has such limits.
 fn shared_limits(strictness: Strictness) -> Vec<Share> {
     match strictness {
         Strictness::PerRequest => vec![
@@ -157,10 +153,14 @@ fn shared_limits(strictness: Strictness) -> Vec<Share> {
 }
 
 fn take(left: &mut [Share], measure: &Measure) -> Result<(), String> {
-    if let Some((what, ..)) = left.iter().find(|(_, cost, left)| cost(measure) > *left) {
-        return Err(format!("a request may have {what}"));
+    for (what, cost, left) in &*left {
+        if cost(measure) > *left {
+            return Err(format!("a request may have {what}"));
+        }
     }
-    left.iter_mut().for_each(|(_, cost, left)| *left -= cost(measure));
+    for (_, cost, left) in left {
+        *left -= cost(measure);
+    }
     Ok(())
 }
 
@@ -181,7 +181,6 @@ mod tests {
         tool.with_metadata(metadata)
     }
 
-    /// Returns a tool with `count` optional parameters.
     fn optional(name: &str, count: usize) -> ToolDefinition {
         let properties: Map<String, Value> =
             (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();

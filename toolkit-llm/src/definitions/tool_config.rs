@@ -6,20 +6,17 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_schema::SchemaLoss;
 
-/// Writes the request fields for tool choice and parallel tool calls.
 pub(crate) trait ChoiceCodec: Api {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig;
 }
 
-/// The encoded form of a [`ToolConfig`](toolkit_core::ToolConfig): request fields, and the settings that were
-/// lost.
+/// The request fields of a [`ToolConfig`](toolkit_core::ToolConfig), and its lost settings.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedToolConfig {
     /// The fields to set in the request.
     pub fields: Map<String, Value>,
-    /// The settings lost because the API cannot express them. Their paths start at the `ToolConfig`, as in
-    /// `/parallel`.
+    /// The settings that the API cannot express. Paths start at the `ToolConfig`, as in `/parallel`.
     pub losses: Vec<SchemaLoss>,
 }
 
@@ -28,13 +25,12 @@ impl EncodedToolConfig {
         Self { fields, losses: Vec::new() }
     }
 
-    /// Adds the loss of `setting`, which the API cannot express.
     pub(crate) fn lose(mut self, path: &str, setting: &str, reason: &str) -> Self {
         self.losses.push(SchemaLoss::new(path, setting, reason));
         self
     }
 
-    /// Adds the loss of the limit to one call at a time, if `wanted` has it.
+    /// Reports the limit to one call at a time as lost, if `wanted` has it.
     pub(crate) fn without_limit(self, wanted: &ToolConfig) -> Self {
         if wanted.parallel != Some(false) {
             return self;
@@ -43,7 +39,7 @@ impl EncodedToolConfig {
     }
 }
 
-/// Returns the nearest choice for an API without sets of allowed tools, and whether the set is lost.
+/// Returns the nearest choice without a set of allowed tools, and whether the set is lost.
 pub(crate) fn without_set(choice: &ToolChoice) -> (ToolChoice, bool) {
     let ToolChoice::Allowed { names, required } = choice else { return (choice.clone(), false) };
     match (names.as_slice(), required) {

@@ -1,11 +1,11 @@
-//! The API formats: their names, and their rules for the names of tools.
+//! The API formats, and their rules for tool names.
 
 use std::fmt;
 use std::str::FromStr;
 use toolkit_core::name::NameRule;
 
-/// Declares the enum [`ApiFormat`] from a table. Each row has the documentation of a format, its variant, its name, its
-/// other names, the provider's rule for tool names, and its feature.
+/// Declares [`ApiFormat`] from rows of documentation, variant, name, other names, rule for tool names, and
+/// feature.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $aliases:expr, $names:expr, if $feature:literal;)+) => {
         /// The JSON format of one provider API.
@@ -35,7 +35,7 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns other names that are accepted when a format is parsed, such as `google` for Gemini.
+            /// Returns other accepted names, such as `google` for Gemini.
             #[must_use]
             pub const fn aliases(self) -> &'static [&'static str] {
                 match self {
@@ -46,8 +46,7 @@ macro_rules! formats {
             /// Returns the provider's rule for tool names.
             #[must_use]
             pub const fn name_rule(self) -> NameRule {
-                // Not a method of `Codec`: looking up a tool needs this rule, and should not link all codecs
-                // into the program.
+                // Not a method of `Codec`: looking up a tool should not link all codecs into the program.
                 match self {
                     $(#[cfg(feature = $feature)] Self::$variant => $names,)+
                 }
@@ -72,7 +71,8 @@ formats! {
     /// Ollama's API `/api/chat`.
     Ollama = "ollama", [], NameRule::DASHES, if "api-ollama";
     /// The Converse API of Amazon Bedrock.
-    // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models accept only the characters of this rule.
+    // The service model accepts `[a-zA-Z0-9_.:-]{1,64}`, but Anthropic's models only the characters of this
+    // rule.
     Bedrock = "bedrock", [], NameRule::DASHES, if "api-bedrock";
     /// Cohere's Chat API, version 2.
     Cohere = "cohere", [], NameRule::DASHES, if "api-cohere";
@@ -92,25 +92,28 @@ impl FromStr for ApiFormat {
     type Err = UnknownApiFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownApiFormat> {
-        let all = Self::ALL.iter().copied();
-        let known = all.clone().find(|format| format.name() == text || format.aliases().contains(&text));
-        known.ok_or_else(|| {
-            let names: Vec<&str> = all.clone().map(Self::name).collect();
-            let aliases: Vec<&str> = all.filter_map(|format| format.aliases().first().copied()).collect();
-            UnknownApiFormat::new(text, &names, &aliases)
-        })
+        for format in Self::ALL {
+            if format.name() == text || format.aliases().contains(&text) {
+                return Ok(*format);
+            }
+        }
+        let names: Vec<&str> = Self::ALL.iter().copied().map(Self::name).collect();
+        let mut aliases = Vec::new();
+        for format in Self::ALL {
+            aliases.extend(format.aliases().first().copied());
+        }
+        Err(UnknownApiFormat::new(text, &names, &aliases))
     }
 }
 
-/// Error when a string is parsed as an [`ApiFormat`] but names no format.
+/// Error when a string names no [`ApiFormat`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct UnknownApiFormat {
     message: String,
 }
 
 impl UnknownApiFormat {
-    /// Creates the error for `text`, an unknown name. The message lists the names of all formats, and one
-    /// alias of each format that has an alias.
+    /// Creates the error for an unknown name. The message lists all formats, and one alias of each.
     ///
     /// Do not change the message: other libraries have the same one, and callers may compare it.
     pub(crate) fn new(text: &str, names: &[&str], aliases: &[&str]) -> Self {

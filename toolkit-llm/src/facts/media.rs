@@ -1,31 +1,29 @@
-//! Rules for images, audio and files: the media items that an API accepts, and the forms that several APIs
-//! share.
+//! Rules for images, audio and files: the items that an API accepts, and forms that several APIs share.
 
 use std::borrow::Cow;
 use toolkit_core::output::{Content, Media, MediaData};
 use toolkit_schema::SchemaLoss;
 
-/// The media items that an API accepts in messages and in tool results.
 #[derive(Debug)]
 pub(crate) struct MediaTable {
-    /// The media items accepted in messages of the user.
     pub(crate) messages: &'static [MediaRule],
-    /// The media items accepted in tool results. An item accepted only in messages is sent in a separate
-    /// message after the results.
+    /// An item accepted only in messages follows the results in a separate message.
     pub(crate) results: &'static [MediaRule],
 }
 
-/// A rule for media items of one kind: the types and sources that an API accepts.
+/// The types and sources of one kind of media items that an API accepts.
 #[derive(Debug)]
 pub(crate) struct MediaRule {
     pub(crate) kind: MediaKind,
-    /// The media types of files. A type such as `text/*` stands for all types with the same beginning, and a type such
-    /// as `*+json` for all types with the same end. For images and audio, the types have no `image/` or `audio/`.
+    /// The media types.
+    ///
+    /// `text/*` stands for all types with the same beginning, and `*+json` for all with the same end. Images
+    /// and audio have no `image/` or `audio/`.
     pub(crate) types: &'static [&'static str],
     pub(crate) urls: Urls,
 }
 
-/// The kind of a media item. Most APIs encode each kind in a different form.
+/// The kind of a media item, which most APIs encode in a form of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MediaKind {
     Image,
@@ -33,11 +31,10 @@ pub(crate) enum MediaKind {
     File,
 }
 
-/// The URLs that an API accepts in place of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urls {
     None,
-    /// Only URLs from which the service can download: `http` and `https`.
+    /// URLs from which the service can download: `http` and `https`.
     Web,
     /// Any URL, including `data:` and `gs:` URLs.
     Any,
@@ -45,26 +42,19 @@ pub(crate) enum Urls {
     Only(&'static str),
 }
 
-/// The image types that OpenAI and Anthropic accept.
 pub(crate) const IMAGES: &[&str] = &["jpeg", "png", "gif", "webp"];
 
 impl MediaRule {
-    /// Returns whether the rule lists the media type `essence`.
     pub(crate) fn lists(&self, essence: &str) -> bool {
         let name = match self.kind {
             MediaKind::Image => essence.strip_prefix("image/"),
             MediaKind::Audio => essence.strip_prefix("audio/"),
             MediaKind::File => Some(essence),
         };
-        let is_name = |name: &str, listed: &str| match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
-            (Some(beginning), _) => name.starts_with(beginning) && name != listed,
-            (_, Some(end)) => name.ends_with(end),
-            _ => name == listed,
-        };
-        name.is_some_and(|name| self.types.iter().any(|listed| is_name(name, listed)))
+        let Some(name) = name else { return false };
+        self.types.iter().any(|listed| is_of_type(name, listed))
     }
 
-    /// Returns whether the rule allows the item `media` of the kind `kind`.
     fn allows(&self, kind: MediaKind, media: &Media) -> bool {
         let essence = canonical(&media.media_type);
         let is_listed = self.lists(&essence);
@@ -79,16 +69,24 @@ impl MediaRule {
                 Urls::Only(beginning) => url.starts_with(beginning),
             },
         };
-        // The media type of an item with a URL is often unknown. The service finds the type when it downloads
-        // the item.
+        // With a URL, the media type is often unknown. The service finds it when it downloads the item.
         let is_unknown =
             essence.ends_with("/*") || essence == "application/octet-stream" || essence.is_empty();
         kind == self.kind && has_data && (is_listed || is_unknown)
     }
 }
 
-/// Returns the media item in `content`, with the kind of the item. Returns `None` if `content` is not a media
-/// item. The kind is determined by the media type: a file of the type `image/png` is an image.
+/// Returns whether an entry, which may begin or end with `*`, names the type `name`.
+fn is_of_type(name: &str, listed: &str) -> bool {
+    match (listed.strip_suffix('*'), listed.strip_prefix('*')) {
+        (Some(beginning), _) => name.starts_with(beginning) && name != listed,
+        (_, Some(end)) => name.ends_with(end),
+        _ => name == listed,
+    }
+}
+
+/// Returns the media item in `content` with its kind. The media type decides: a file of the type `image/png`
+/// is an image.
 pub(crate) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
     let (kind, media) = match content {
         Content::Image(media) => (MediaKind::Image, media),
@@ -105,17 +103,18 @@ pub(crate) fn media_of(content: &Content) -> Option<(MediaKind, &Media)> {
     Some((kind, media))
 }
 
-/// Returns the media item in `content`, with the kind of the item, if one of the rules allows the item.
+/// Returns the media item in `content` with its kind, if a rule allows it.
 pub(crate) fn accepted<'a>(rules: &[MediaRule], content: &'a Content) -> Option<(MediaKind, &'a Media)> {
     let (kind, media) = media_of(content)?;
-    rules.iter().any(|rule| rule.allows(kind, media)).then_some((kind, media))
+    let is_allowed = rules.iter().any(|rule| rule.allows(kind, media));
+    if is_allowed { Some((kind, media)) } else { None }
 }
 
 impl MediaTable {
-    /// Returns a loss if `content` is a media item that cannot be sent to the API. `is_result` states whether
-    /// the content is in a tool result. The item of a result may also follow in a message.
+    /// Returns a loss if `content` is a media item that cannot be sent.
     ///
-    /// `is_readable` returns whether an accepted item has content that can be sent.
+    /// The item of a result may also follow in a message. `is_readable` returns whether an accepted item has
+    /// sendable content.
     pub(crate) fn loss(
         &self,
         content: &Content,
@@ -124,16 +123,19 @@ impl MediaTable {
         is_readable: &dyn Fn(MediaKind, &Media) -> bool,
     ) -> Option<SchemaLoss> {
         let (_, media) = media_of(content)?;
-        let found = accepted(self.messages, content)
-            .or_else(|| accepted(self.results, content).filter(|_| is_result));
-        let is_accepted = found.is_some_and(|(kind, media)| is_readable(kind, media));
+        let mut found = accepted(self.messages, content);
+        if found.is_none() && is_result {
+            found = accepted(self.results, content);
+        }
+        if found.is_some_and(|(kind, media)| is_readable(kind, media)) {
+            return None;
+        }
         let reason = "the API does not accept such media here; the text names the item instead";
-        (!is_accepted).then(|| SchemaLoss::new(path, media.media_type.as_str(), reason))
+        Some(SchemaLoss::new(path, media.media_type.as_str(), reason))
     }
 }
 
-/// Returns the media type in lowercase and without parameters. Aliases are replaced by the registered name of
-/// the type.
+/// Returns the media type in lowercase, without parameters, and by its registered name.
 pub(crate) fn canonical(media_type: &str) -> Cow<'_, str> {
     let essence = essence(media_type);
     match &*essence {
@@ -144,7 +146,7 @@ pub(crate) fn canonical(media_type: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the URL of the media item. Embedded bytes become a `data:` URL.
+/// Returns the URL, a `data:` URL for embedded bytes.
 pub(crate) fn address(media: &Media) -> Cow<'_, str> {
     let media_type = match &*essence(&media.media_type) {
         "image/jpg" => "image/jpeg",
@@ -156,7 +158,7 @@ pub(crate) fn address(media: &Media) -> Cow<'_, str> {
     }
 }
 
-/// Returns the bytes in Base64, if the media item embeds them.
+/// Returns the embedded bytes in Base64.
 pub(crate) fn base64(media: &Media) -> Option<&str> {
     match &media.data {
         MediaData::Base64(data) => Some(data),
@@ -164,8 +166,8 @@ pub(crate) fn base64(media: &Media) -> Option<&str> {
     }
 }
 
-/// Returns the file name, or a made-up name such as `file.pdf` if there is none. The service derives the kind
-/// of file from the extension.
+/// Returns the file name, or a made-up one such as `file.pdf`. The service derives the kind of file from the
+/// extension.
 pub(crate) fn file_name(media: &Media) -> Cow<'_, str> {
     match (&media.name, media.media_type.split_once('/')) {
         (Some(name), _) => Cow::Borrowed(name),

@@ -3,12 +3,13 @@
 use crate::hosted::HostedTool;
 
 impl HostedTool {
-    /// Returns the name of the program's tool for answering the calls, such as `shell`. Returns `None` if the
-    /// provider runs the hosted tool itself, and for
+    /// Returns the name of the program's tool that answers the calls, such as `shell`.
+    ///
+    /// Returns `None` if the provider runs the tool, and for
     /// [`gemini::computer_use`](crate::hosted::gemini::computer_use), which calls several tools.
     ///
-    /// Register an ordinary tool with this name. Its calls have the arguments described in the provider's
-    /// reference, and its results are converted to the provider's form.
+    /// Register an ordinary tool with this name. Its arguments are described in the provider's reference, and
+    /// its results are converted to the provider's form.
     ///
     /// ```
     /// use toolkit_ai::llm::hosted::{anthropic, openai};

@@ -6,8 +6,7 @@ use toolkit_core::schema::ConvertedSchema;
 use toolkit_schema::__private::fit_references;
 
 impl OutputFormat {
-    /// Converts the schema to the dialect of the API, and returns what the conversion loses. The path of each
-    /// loss is its path in the request.
+    /// Converts the schema to the dialect of the API, with the losses. Their paths are those in the request.
     #[doc(hidden)]
     #[must_use]
     pub fn schema_for(&self, format: ApiFormat) -> ConvertedSchema {

@@ -8,7 +8,7 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::format::{Publication, ToolFormat};
 use toolkit_core::name::{NameRule, WireNames};
 
-/// An [`ApiFormat`] combined with [`DefinitionOptions`]. Created by [`ApiFormat::with_options`].
+/// An [`ApiFormat`] with options, created by [`ApiFormat::with_options`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfiguredFormat {
     pub(crate) format: ApiFormat,
@@ -16,8 +16,7 @@ pub struct ConfiguredFormat {
 }
 
 impl ConfiguredFormat {
-    /// Encodes tool choice and parallel tool calls as fields of a request. Works like
-    /// [`ApiFormat::encode_tool_config`], but writes only the fields that the options allow.
+    /// Encodes a tool config like [`ApiFormat::encode_tool_config`], in the fields that the options allow.
     ///
     /// ```
     /// use toolkit_ai::llm::{ApiFormat, DefinitionOptions};
@@ -64,11 +63,13 @@ impl ToolFormat for ConfiguredFormat {
         earlier: &mut dyn FnMut(usize) -> Option<Arc<Fragment>>,
     ) -> (Definitions, Vec<Arc<Fragment>>) {
         let renderer = Renderer::new(self.format.definition_codec(), tools, names, &self.options);
-        let fragment = |index| match earlier(index) {
-            Some(fragment) if renderer.holds(index, &fragment) => fragment,
-            _ => Arc::new(renderer.fragment(index)),
-        };
-        let fragments: Vec<Arc<Fragment>> = (0..tools.len()).map(fragment).collect();
+        let mut fragments = Vec::with_capacity(tools.len());
+        for index in 0..tools.len() {
+            match earlier(index) {
+                Some(fragment) if renderer.holds(index, &fragment) => fragments.push(fragment),
+                _ => fragments.push(Arc::new(renderer.fragment(index))),
+            }
+        }
         (renderer.assemble(&fragments), fragments)
     }
 }

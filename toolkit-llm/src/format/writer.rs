@@ -1,4 +1,4 @@
-//! Encodes calls and results for a history, with matching names and ids.
+//! Encodes calls and results with matching names and ids.
 
 mod common_fields;
 mod losses;
@@ -17,12 +17,11 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// Encodes the text, the calls and the results of a history.
+/// Encodes the text, the calls and the results of a history, with matching names and ids.
 ///
-/// Calls and results are written with the same names and by the same rule for ids, so each result refers to
-/// its call. Ids are distinct within a turn: if the model used one id for two calls, the second call and the
-/// second result get a new id. Therefore, pass all calls of a turn to a method at once, and do the same with
-/// all their results, in the same order.
+/// Ids are distinct within a turn: if the model used one id for two calls, the second call and the second
+/// result get a new id. Therefore, pass all calls of a turn to a method at once, and all their results in the
+/// same order.
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;
@@ -45,9 +44,8 @@ pub struct HistoryWriter<'a> {
     codec: &'static dyn Codec,
     names: &'a WireNames,
     form: HistoryForm,
-    /// The generation of the model, if requests depend on it. `None` stands for the latest generation.
+    /// `None` stands for the latest generation.
     generation: Option<u32>,
-    /// Whether the model was named.
     has_model: bool,
     tool_references: bool,
 }
@@ -64,9 +62,10 @@ impl<'a> HistoryWriter<'a> {
         }
     }
 
-    /// Sets whether all call ids in Chat Completions have OpenAI's own form: at most 40 letters, digits, `_`
-    /// and `-`. If enabled, an id of any other form is replaced by an id with a digest of the original.
-    /// Enable this when the calls in the history are from another server.
+    /// Sets whether call ids in Chat Completions have OpenAI's form: at most 40 letters, digits, `_` and `-`.
+    ///
+    /// Enable this for calls from another server. Other ids are replaced by ids with a digest of the
+    /// original.
     ///
     /// By default, ids in Chat Completions stay unchanged, because some servers store data in them. Gateways,
     /// for example, put thought signatures of several kilobytes into ids. The other formats always replace
@@ -77,11 +76,10 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Sets whether Chat Completions is written in the form of Mistral's API. Other formats are not changed.
+    /// Sets whether Chat Completions is written in the form of Mistral's API. Other formats are not affected.
     ///
-    /// Mistral refuses call ids that are not exactly nine letters and digits. Such ids are replaced by a
-    /// digest, which is the same in a call and in its result. Audio and documents are written in Mistral's
-    /// own form.
+    /// Mistral requires call ids of exactly nine letters and digits. Other ids are replaced by a digest, the
+    /// same in a call and its result. Audio and documents have Mistral's own form.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -104,7 +102,6 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Returns the form of Mistral's messages if the history is for Mistral.
     fn mistral(&self) -> Option<&'static MistralForm> {
         match self.form {
             HistoryForm::Mistral(form) => Some(form),
@@ -112,9 +109,11 @@ impl<'a> HistoryWriter<'a> {
         }
     }
 
-    /// Sets the name of the model. Gemini models before the third generation accept no media items in tool
-    /// results. For these models, the media items are sent in a separate message after the results. Later
-    /// models require a signature in calls, so the calls of other models get the placeholder defined by Google.
+    /// Sets the name of the model.
+    ///
+    /// Gemini models before the third generation accept no media items in tool results. For them, a separate
+    /// message after the results contains the items. Later models require a signature in calls, so the calls
+    /// of other models get Google's placeholder.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> Self {
         self.generation = (self.codec.facts().generation)(model);
@@ -125,11 +124,15 @@ impl<'a> HistoryWriter<'a> {
     /// Encodes a user message, like [`ApiFormat::encode_user`](crate::ApiFormat::encode_user).
     #[must_use]
     pub fn encode_user(&self, contents: &[Content]) -> Value {
-        self.mistral().map_or_else(|| self.codec.encode_user(contents), |form| (form.encode_user)(contents))
+        match self.mistral() {
+            Some(form) => (form.encode_user)(contents),
+            None => self.codec.encode_user(contents),
+        }
     }
 
-    /// Sets whether the results of `discover_tools` contain references to the found tools instead of their
-    /// descriptions. Anthropic then loads the found tools from the deferred tools of the request. See
+    /// Sets whether the results of `discover_tools` refer to the found tools instead of describing them.
+    ///
+    /// Anthropic then loads these deferred tools of the request. See
     /// [`DefinitionOptions::client_search`](crate::DefinitionOptions::client_search).
     #[must_use]
     pub const fn with_tool_references(mut self, tool_references: bool) -> Self {
@@ -137,24 +140,28 @@ impl<'a> HistoryWriter<'a> {
         self
     }
 
-    /// Returns `result` with references to the found tools if it is the result of a tool search. Any other
-    /// result is returned unchanged.
+    /// Returns the result of a tool search with references to the found tools, and any other result
+    /// unchanged.
     fn referring(&self, result: &ToolResult) -> ToolResult {
-        let found = match result.output().map(ToolOutput::content) {
-            Some([Content::Json(found)]) if result.name == "discover_tools" => found.to_value().ok(),
-            _ => None,
-        };
-        let Some(found) = found else { return result.clone() };
-        let names = found.as_array().into_iter().flatten().filter_map(|found| found.get("name")?.as_str());
-        let reference = |name| json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
-        let references = names.map(|name| json_content(&reference(name)));
         let mut referring = result.clone();
-        referring.outcome = Ok(ToolOutput::new(references.collect()));
+        let Some([Content::Json(found)]) = result.output().map(ToolOutput::content) else { return referring };
+        if result.name != "discover_tools" {
+            return referring;
+        }
+        let Ok(found) = found.to_value() else { return referring };
+        let mut references = Vec::new();
+        for tool in found.as_array().into_iter().flatten() {
+            let Some(Value::String(name)) = tool.get("name") else { continue };
+            let reference = json!({"type": "tool_reference", "tool_name": self.names.spell(name)});
+            references.push(json_content(&reference));
+        }
+        referring.outcome = Ok(ToolOutput::new(references));
         referring
     }
 
-    /// Returns the model's messages in a response, like
-    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), but with the tool names of this writer.
+    /// Returns the model's messages, like
+    /// [`ApiFormat::assistant_messages`](crate::ApiFormat::assistant_messages), with this writer's tool
+    /// names.
     ///
     /// # Errors
     /// [`WireError`] if the payload is not a response of this format.
@@ -162,49 +169,60 @@ impl<'a> HistoryWriter<'a> {
         reading::assistant_messages(self.codec, payload, self.names, self.form)
     }
 
-    /// Encodes assistant messages with text and calls, like
-    /// [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
+    /// Encodes text and calls, like [`ApiFormat::encode_assistant`](crate::ApiFormat::encode_assistant).
     #[must_use]
     pub fn encode_assistant(&self, text: &str, calls: &[ToolCall]) -> Vec<Value> {
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
         let rule = self.codec.facts().tools.names;
-        let calls = calls.iter().zip(ids).map(|(call, id)| OutgoingCall::made(call, id, rule, self.names));
-        let mut calls: Vec<Value> = calls.map(|call| self.codec.write_call(call)).collect();
-        if self.has_model {
-            self.codec.complete_calls(self.generation, &mut calls);
+        let mut written = Vec::with_capacity(calls.len());
+        for (call, id) in calls.iter().zip(ids) {
+            written.push(self.codec.write_call(OutgoingCall::made(call, id, rule, self.names)));
         }
-        self.codec.encode_assistant(text, calls)
+        if self.has_model {
+            self.codec.complete_calls(self.generation, &mut written);
+        }
+        self.codec.encode_assistant(text, written)
     }
 
-    /// Encodes assistant messages with calls, like
-    /// [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
+    /// Encodes calls, like [`ApiFormat::encode_calls`](crate::ApiFormat::encode_calls).
     #[must_use]
     pub fn encode_calls(&self, calls: &[ToolCall]) -> Vec<Value> {
         self.encode_assistant("", calls)
     }
 
-    /// Encodes tool results as messages, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), but with
-    /// the tool names of this writer.
+    /// Encodes tool results, like [`ApiFormat::encode_results`](crate::ApiFormat::encode_results), with this
+    /// writer's tool names.
     #[must_use]
     pub fn encode_results(&self, results: &[ToolResult]) -> Vec<Value> {
         let ids = self.ids(results.iter().map(|result| result.call_id.as_str()));
-        let encode = |results: &[ToolResult]| match self.mistral() {
-            Some(form) => (form.separate_results)((form.encode_results)(results, &ids, self.names)),
-            None => self.codec.encode_results_for(self.generation, results, &ids, self.names),
-        };
-        #[cfg(feature = "translate")]
-        let encode = |results: &[ToolResult]| {
-            crate::translate::encode_received_results(self.codec, self.generation, results, encode)
-        };
         if self.tool_references {
             let referring: Vec<ToolResult> = results.iter().map(|result| self.referring(result)).collect();
-            return encode(&referring);
+            return self.encode_results_with(&referring, &ids);
         }
-        encode(results)
+        self.encode_results_with(results, &ids)
     }
 
-    /// Inserts a short message of the model between results and the next user message if the history is for
-    /// Mistral, which refuses other orders. Call this after a repair of the complete history.
+    #[cfg(feature = "translate")]
+    fn encode_results_with(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        let encode = |plain: &[ToolResult]| self.encode_made_results(plain, ids);
+        crate::translate::encode_received_results(self.codec, self.generation, results, encode)
+    }
+
+    #[cfg(not(feature = "translate"))]
+    fn encode_results_with(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        self.encode_made_results(results, ids)
+    }
+
+    fn encode_made_results(&self, results: &[ToolResult], ids: &[String]) -> Vec<Value> {
+        match self.mistral() {
+            Some(form) => (form.separate_results)((form.encode_results)(results, ids, self.names)),
+            None => self.codec.encode_results_for(self.generation, results, ids, self.names),
+        }
+    }
+
+    /// Inserts a short message of the model between results and the next user message, as Mistral requires.
+    ///
+    /// Other histories stay unchanged. Call this after a repair of the complete history.
     ///
     /// ```
     /// use serde_json::json;
@@ -224,9 +242,8 @@ impl<'a> HistoryWriter<'a> {
         }
     }
 
-    /// Returns distinct ids in the form accepted by the API, one for each of `ids`.
-    ///
-    /// The calls and the results of a turn have the same order, so they get the same ids.
+    /// Returns distinct ids in the form accepted by the API. Calls and results have the same order, so they
+    /// get the same ids.
     fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
         reading::request_ids(self.codec, self.form, ids)
     }
@@ -239,7 +256,6 @@ mod tests {
     use serde_json::json;
     use toolkit_core::output::{Media, MediaData};
 
-    /// Collects the strings under the given keys, in order.
     fn texts(value: &Value, keys: &[&str], found: &mut Vec<String>) {
         match value {
             Value::Array(list) => list.iter().for_each(|item| texts(item, keys, found)),
@@ -292,7 +308,6 @@ mod tests {
         }
     }
 
-    /// Returns the messages in the form of a response payload.
     fn received(format: ApiFormat, messages: &[Value]) -> Value {
         match format {
             ApiFormat::OpenAiResponses | ApiFormat::GeminiInteractions => json!(messages),

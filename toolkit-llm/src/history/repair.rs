@@ -1,5 +1,5 @@
-//! Repairs histories, so that every call has one result, at a position that the API accepts. The rule of an API
-//! is a [`ResultRule`](crate::facts::result_rule::ResultRule).
+//! Repairs histories: every call gets one result, where the API's
+//! [`ResultRule`](crate::facts::result_rule::ResultRule) expects it.
 
 use super::results::is_blank;
 use crate::call::ids;
@@ -10,11 +10,11 @@ use crate::facts::result_rule::{Replies, RequiredIds, ResultPlace};
 use crate::json::fields::list;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use toolkit_core::name::NameRule;
 
-/// The position of a call or a result: the index of its message, and the index among the parts of this message.
+/// The indices of a message and of its part.
 type Position = (usize, usize);
 
-/// A call as it was found in a history.
 struct FoundCall<'a> {
     position: Position,
     key: CallKey<'a>,
@@ -22,18 +22,16 @@ struct FoundCall<'a> {
     result: Option<Position>,
 }
 
-/// A call and its result.
 struct Answered {
     call: Position,
     result: Option<Position>,
-    /// The result to add if the history has none.
     placeholder: Value,
 }
 
-/// Moves results to the positions that the API accepts, adds missing results, and removes results without a call.
+/// Moves results to the accepted positions, adds missing ones, and removes those without a call.
 ///
-/// If the request continues a conversation that the service stores (`is_continued`), results of calls that only the
-/// service can have stay.
+/// If the service stores the conversation (`is_continued`), results of calls that only the service can have
+/// stay.
 pub(crate) fn repair(codec: &dyn Codec, mut history: Vec<Value>, is_continued: bool) -> Vec<Value> {
     let rule = codec.facts().results;
     let (mut answered, mut removed) = pair(codec, &mut history, is_continued);
@@ -50,21 +48,24 @@ pub(crate) fn repair(codec: &dyn Codec, mut history: Vec<Value>, is_continued: b
             }
             ResultPlace::NextMessage(replies) => are_in_place(&history, rule.in_call_order, &replies, turn),
         };
-        let results = turn.iter_mut().filter_map(|answered| match answered.result {
-            None => Some(answered.placeholder.take()),
-            Some(_) if stay => None,
-            Some(result) => {
-                removed.insert(result);
-                part_mut(&mut history, rule.place, result).map(Value::take)
+        let mut results = Vec::new();
+        for answered in turn {
+            match answered.result {
+                None => results.push(answered.placeholder.take()),
+                Some(_) if stay => {}
+                Some(result) => {
+                    removed.insert(result);
+                    results.extend(part_mut(&mut history, rule.place, result).map(Value::take));
+                }
             }
-        });
-        due.insert(message, results.collect());
+        }
+        due.insert(message, results);
     }
     write(history, rule.place, due, &removed)
 }
 
-/// Pairs calls with results, and gives calls the ids that the API requires. Returns the calls, and the positions of the
-/// results to remove because they have no call.
+/// Pairs calls with results, and gives calls the required ids. Returns the calls, and the positions of
+/// results without a call.
 fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<Answered>, HashSet<Position>) {
     let rule = codec.facts().results;
     let is_continued = is_continued || history.iter().any(|message| codec.is_reference(message));
@@ -95,28 +96,30 @@ fn pair(codec: &dyn Codec, history: &mut [Value], is_continued: bool) -> (Vec<An
     if is_continued {
         match rule.place {
             ResultPlace::AfterCall => {
-                let known: HashSet<_> = calls.iter().filter_map(|call| call.key.id.as_deref()).collect();
-                orphans.retain(|(_, key)| key.id.as_deref().is_some_and(|id| known.contains(id)));
+                let known: HashSet<_> = calls.iter().map(|call| call.key.id.as_deref()).collect();
+                orphans.retain(|(_, key)| key.id.is_some() && known.contains(&key.id.as_deref()));
             }
             ResultPlace::DirectlyAfter => {}
             ResultPlace::NextMessage(replies) => {
-                let first = history.iter().position(|message| !replies.contain(message));
-                orphans.retain(|((index, _), _)| first.is_some_and(|first| *index > first));
+                match history.iter().position(|message| !replies.contain(message)) {
+                    Some(first) => orphans.retain(|((index, _), _)| *index > first),
+                    None => orphans.clear(),
+                }
             }
         }
     }
     let removed = orphans.into_iter().map(|(position, _)| position).collect();
     let ids = new_ids(rule.ids, codec.facts().ids, &calls);
-    let answered = calls.into_iter().map(|FoundCall { position, key, json, result }| {
+    let mut answered = Vec::with_capacity(calls.len());
+    for FoundCall { position, key, json, result } in calls {
         let placeholder = if result.is_none() { codec.placeholder(json, &key) } else { Value::Null };
-        Answered { call: position, result, placeholder }
-    });
-    let mut answered: Vec<Answered> = answered.collect();
+        answered.push(Answered { call: position, result, placeholder });
+    }
     set_ids(codec, history, &mut answered, ids);
     (answered, removed)
 }
 
-/// Sets the ids of calls and of their results. The id `None` stays.
+/// Sets the ids of calls and of their results, except for `None`.
 fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], ids: Vec<Option<String>>) {
     let place = codec.facts().results.place;
     for (Answered { call, result, placeholder }, id) in answered.iter_mut().zip(ids) {
@@ -134,29 +137,32 @@ fn set_ids(codec: &dyn Codec, history: &mut [Value], answered: &mut [Answered], 
     }
 }
 
-/// Returns the id of each call in the repaired history, or `None` if the id stays.
+/// Returns the new id of each call, or `None` if the id stays.
 fn new_ids(required: RequiredIds, form: Option<IdRule>, calls: &[FoundCall<'_>]) -> Vec<Option<String>> {
-    let given = calls.iter().map(|call| (call.json, call.key.id.as_deref()));
     match (required, form) {
         (RequiredIds::Required, _) => {
+            let given = calls.iter().map(|call| (call.json, call.key.id.as_deref()));
             ids::complete(given).into_iter().map(|id| Some(id.as_str().to_owned())).collect()
         }
         (RequiredIds::Unique, Some(IdRule { rule, .. })) => {
-            let mut taken: HashSet<String> = HashSet::new();
-            let new = |(_, given): (&Value, Option<&str>)| {
-                let given = given?;
-                let hashed = (1..).map(|salt| rule.hashed(given, salt));
-                let id = std::iter::once(given.to_owned()).chain(hashed).find(|id| !taken.contains(id))?;
-                taken.insert(id.clone());
-                (id != given).then_some(id)
-            };
-            given.map(new).collect()
+            let mut taken = HashSet::new();
+            calls.iter().map(|call| unique_id(rule, call.key.id.as_deref(), &mut taken)).collect()
         }
         _ => vec![None; calls.len()],
     }
 }
 
-/// Returns whether the results of a turn are in the messages after its calls, as the service expects.
+/// Returns another id if `given` is already `taken`.
+fn unique_id(rule: NameRule, given: Option<&str>, taken: &mut HashSet<String>) -> Option<String> {
+    let given = given?;
+    if taken.insert(given.to_owned()) {
+        return None;
+    }
+    let mut hashed = (1..).map(|salt| rule.hashed(given, salt));
+    hashed.find(|id| taken.insert(id.clone()))
+}
+
+/// Returns whether the results of a turn are where the service expects them.
 fn are_in_place(history: &[Value], in_call_order: bool, replies: &Replies, turn: &[Answered]) -> bool {
     let positions: Option<Vec<Position>> = turn.iter().map(|answered| answered.result).collect();
     let (Some(mut positions), Some(last)) = (positions, turn.last()) else { return false };
@@ -164,20 +170,29 @@ fn are_in_place(history: &[Value], in_call_order: bool, replies: &Replies, turn:
         positions.sort_unstable();
     }
     let start = last.call.0 + 1;
-    let messages = history.iter().enumerate().skip(start).take_while(|(_, message)| replies.contain(message));
     if !replies.results_first {
-        let is_first = |position: &Position| position.0 == start;
-        return positions.is_sorted() && positions.iter().all(is_first) && messages.count() > 0;
+        return positions.is_sorted()
+            && positions.iter().all(|(index, _)| *index == start)
+            && history.get(start).is_some_and(|message| replies.contain(message));
     }
-    let parts = messages.flat_map(|(index, message)| {
+    let mut expected = positions.into_iter().peekable();
+    for (index, message) in history.iter().enumerate().skip(start) {
+        if expected.peek().is_none() || !replies.contain(message) {
+            break;
+        }
         let count = match message.get(replies.parts) {
             Some(Value::Array(parts)) => parts.len(),
-            // A text stands before the results, too.
             content => usize::from(content.is_some()),
         };
-        (0..count).map(move |at| (index, at))
-    });
-    parts.take(positions.len()).eq(positions)
+        for at in 0..count {
+            match expected.next() {
+                Some(position) if position != (index, at) => return false,
+                Some(_) => {}
+                None => return true,
+            }
+        }
+    }
+    expected.next().is_none()
 }
 
 fn part_mut(history: &mut [Value], place: ResultPlace, (index, at): Position) -> Option<&mut Value> {
@@ -188,8 +203,8 @@ fn part_mut(history: &mut [Value], place: ResultPlace, (index, at): Position) ->
     }
 }
 
-/// Writes the repaired history: without the `removed` results, and with the results in `due` after the message with
-/// this index.
+/// Writes the history without the `removed` results, and with those in `due` after the message with this
+/// index.
 fn write(
     history: Vec<Value>,
     place: ResultPlace,
@@ -199,22 +214,19 @@ fn write(
     let mut repaired = Vec::with_capacity(history.len());
     let mut results = Vec::new();
     for (index, mut message) in history.into_iter().enumerate() {
-        let held_results = match place {
-            ResultPlace::NextMessage(replies) => match message.get_mut(replies.parts) {
-                Some(Value::Array(parts)) => {
-                    let before = parts.len();
-                    let mut positions = (0..).map(|at| (index, at));
-                    parts.retain(|_| positions.next().is_none_or(|position| !removed.contains(&position)));
-                    if parts.is_empty() && before > 0 {
+        let mut held_results = false;
+        match place {
+            ResultPlace::NextMessage(replies) => {
+                if let Some(Value::Array(parts)) = message.get_mut(replies.parts) {
+                    held_results = remove_parts(parts, index, removed);
+                    if held_results && parts.is_empty() {
                         continue;
                     }
-                    parts.len() < before
                 }
-                _ => false,
-            },
+            }
             _ if removed.contains(&(index, 0)) => continue,
-            _ => false,
-        };
+            _ => {}
+        }
         let calls = due.remove(&index);
         match place {
             // Parallel calls stay together.
@@ -233,7 +245,17 @@ fn write(
     repaired
 }
 
-/// Moves `results` before the other parts of a message.
+/// Removes parts of the message at `index`. Returns whether there are any.
+fn remove_parts(parts: &mut Vec<Value>, index: usize, removed: &HashSet<Position>) -> bool {
+    let before = parts.len();
+    let mut at = 0;
+    parts.retain(|_| {
+        at += 1;
+        !removed.contains(&(index, at - 1))
+    });
+    parts.len() < before
+}
+
 fn put_first(message: &mut Value, field: &str, results: &mut Vec<Value>) {
     if results.is_empty() {
         return;
@@ -254,20 +276,25 @@ fn messages(place: ResultPlace, results: Vec<Value>) -> Vec<Value> {
     }
 }
 
-/// Creates a user message from `parts`, as a list with one message. If there are no parts, the list is empty,
-/// because services refuse empty messages.
+/// Creates a user message from `parts`. Without parts, the list is empty, because services refuse empty
+/// messages.
 pub(crate) fn user_message(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
 
-/// Lists the calls and results among the parts of a message, each with its index.
+/// Lists the calls and results among the parts with indices.
 pub(crate) fn part_entries<'a>(
     message: &'a Value,
     field: &str,
     entry: impl Fn(&'a Value) -> Option<Entry<'a>>,
 ) -> Vec<(usize, Entry<'a>)> {
-    let parts = list(message, field).iter().enumerate();
-    parts.filter_map(|(at, part)| Some((at, entry(part)?))).collect()
+    let mut entries = Vec::new();
+    for (at, part) in list(message, field).iter().enumerate() {
+        if let Some(entry) = entry(part) {
+            entries.push((at, entry));
+        }
+    }
+    entries
 }
 
 #[cfg(test)]

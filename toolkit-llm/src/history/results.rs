@@ -1,4 +1,4 @@
-//! Writes the elements of tool results that several APIs share.
+//! Writes elements of tool results for several APIs.
 
 use crate::facts::media::{MediaTable, accepted};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use toolkit_core::output::{Content, JsonText, MediaData, ToolOutput};
 use toolkit_core::{ToolError, ToolResult};
 
-/// Returns the contents of an output as text, followed by the output's message on a separate line.
+/// Returns the contents of an output as text, with the output's message on a separate line.
 pub(crate) fn output_text<'a>(
     output: &'a ToolOutput,
     text: impl Fn(&'a Content) -> Cow<'a, str>,
@@ -22,28 +22,33 @@ pub(crate) fn output_text<'a>(
     }
 }
 
-/// Returns the contents of an output as parts, followed by the output's message as a text part.
+/// Returns the contents of an output as parts, with the output's message as a text part.
 pub(crate) fn output_parts(
     output: &ToolOutput,
     part: impl Fn(&Content) -> Value,
     text_part: impl Fn(&str) -> Value,
 ) -> Vec<Value> {
-    let message = Some(output.message()).filter(|message| !message.is_empty());
-    output.content().iter().map(part).chain(message.map(text_part)).collect()
+    let mut parts = Vec::with_capacity(output.content().len() + 1);
+    parts.extend(output.content().iter().map(part));
+    if !output.message().is_empty() {
+        parts.push(text_part(output.message()));
+    }
+    parts
 }
 
-/// Returns whether a text is empty or only white space. Some providers refuse such texts.
+/// Returns whether a text has only white space. Some providers refuse such texts.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// Returns the text to send for an error, in APIs that refuse blank texts.
+/// Returns an error's text, for APIs that refuse blank texts.
 pub(crate) fn error_message(error: &ToolError) -> &str {
     if is_blank(error.message()) { "The call failed for an unknown reason." } else { error.message() }
 }
 
-/// Returns a text to send instead of a content that the API does not accept. The text names a media item by
-/// its URL, if it has one. If the item embeds its bytes, the text states that it cannot be shown.
+/// Returns a text for content that the API does not accept.
+///
+/// It names a media item by its URL, or states that embedded bytes cannot be shown.
 pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     let text = content.to_text();
     match content {
@@ -56,8 +61,10 @@ pub(crate) fn unsendable(content: &Content) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text for a content of a tool result. For a media item, the text depends on where the API
-/// accepts it: in the result itself, in a message after the results, or nowhere.
+/// Returns the text for a content of a result.
+///
+/// For a media item, it depends on where the API accepts the item: in the result, in a message after it, or
+/// nowhere.
 pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'a, str> {
     if accepted(table.results, content).is_some() {
         return content.to_text();
@@ -70,8 +77,7 @@ pub(crate) fn result_text<'a>(table: &MediaTable, content: &'a Content) -> Cow<'
     }
 }
 
-/// Returns the media items of a result that are sent in a message after the results, each with a label. The label names
-/// the media item and the call that returned it.
+/// Returns the media items that follow the results in a message, each with a label of its name and its call.
 pub(crate) fn attachments<'a>(
     table: &'static MediaTable,
     result: &'a ToolResult,
@@ -79,13 +85,14 @@ pub(crate) fn attachments<'a>(
     name: String,
 ) -> impl Iterator<Item = (String, &'a Content)> {
     let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content).iter();
-    let attached = contents.filter(|content| {
-        accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
-    });
+    let attached = contents.filter(|content| is_attached(table, content));
     attached.map(move |content| (format!("{} from tool call {id} ({name}):", content.to_text()), content))
 }
 
-/// Converts a value of an unknown kind into JSON content.
+fn is_attached(table: &MediaTable, content: &Content) -> bool {
+    accepted(table.results, content).is_none() && accepted(table.messages, content).is_some()
+}
+
 pub(crate) fn json_content(value: &Value) -> Content {
     JsonText::new(value).map_or_else(|_| Content::Text(value.to_string()), Content::Json)
 }

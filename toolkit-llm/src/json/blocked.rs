@@ -1,8 +1,8 @@
-//! Recognises the errors with which providers block a prompt or an answer.
+//! Recognises errors that report a blocked prompt or answer.
 
 use serde_json::Value;
 
-/// The error codes and error types with which providers report a blocked prompt or a blocked answer.
+/// Error codes and types.
 const CODES: [&str; 9] = [
     // OpenAI and Azure.
     "content_filter",
@@ -18,12 +18,11 @@ const CODES: [&str; 9] = [
     "DataInspectionFailed",
 ];
 
-/// The JSON pointers to the codes in an error object. LiteLLM moves Azure's inner error to another field.
+/// The JSON pointers to codes. LiteLLM moves Azure's inner error to another field.
 const POINTERS: [&str; 5] =
     ["/code", "/type", "/status", "/innererror/code", "/provider_specific_fields/innererror/code"];
 
-/// Fragments of error messages that report a blocked prompt or a blocked answer, in lowercase. They are needed for
-/// errors without an error code.
+/// Parts of messages in lowercase, for errors without a code.
 const MESSAGES: [&str; 8] = [
     // Anthropic, also on Bedrock and Vertex AI.
     "blocked by content filtering policy",
@@ -41,12 +40,18 @@ const MESSAGES: [&str; 8] = [
     "contentpolicyviolationerror",
 ];
 
-/// Returns whether an error object with the given message reports a blocked prompt or a blocked answer.
 pub(crate) fn is_reported(error: &Value, message: &str) -> bool {
-    let code = |pointer: &&str| error.pointer(pointer).and_then(Value::as_str);
+    for pointer in POINTERS {
+        if let Some(Value::String(code)) = error.pointer(pointer)
+            && CODES.contains(&code.as_str())
+        {
+            return true;
+        }
+    }
+    // If OpenRouter's own check has flagged the input.
+    if error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null()) {
+        return true;
+    }
     let message = message.to_lowercase();
-    POINTERS.iter().filter_map(code).any(|code| CODES.contains(&code))
-        // OpenRouter, if its own check has flagged the input.
-        || error.pointer("/metadata/flagged_input").is_some_and(|input| !input.is_null())
-        || MESSAGES.iter().any(|fragment| message.contains(fragment))
+    MESSAGES.iter().any(|fragment| message.contains(fragment))
 }

@@ -4,10 +4,10 @@ use super::blocked;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Error when a payload is in the wrong format. Names the location in the payload and the expected value.
+/// Error for a payload in the wrong format. Names the location and the expected value.
 ///
-/// If the provider reported an error or blocked the answer, the error also has the provider's
-/// [report](Self::report) and [code](Self::code).
+/// If the provider reported an error or blocked the answer, the error has its [report](Self::report) and
+/// [code](Self::code).
 ///
 /// ```
 /// use serde_json::json;
@@ -26,39 +26,27 @@ pub struct WireError {
     report: Option<Box<Report>>,
 }
 
-/// A provider's report of an error, or of a blocked prompt or answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) text: String,
-    /// The provider's error code. Empty if the provider sent none.
+    /// Empty if the provider sent none.
     pub(crate) code: String,
-    /// Whether the provider blocked the prompt or the answer.
     pub(crate) is_blocked: bool,
 }
 
 impl Report {
-    /// Creates the report of an error with the message `text`.
     pub(crate) fn new(text: &str) -> Self {
         let text = format!("the service reported an error: {text}");
         Self { text, code: String::new(), is_blocked: false }
     }
 
-    /// Parses an error object. The code is taken from a string field if there is one, and from a number otherwise.
+    /// Parses an error object. The code is a string if there is one, and a number otherwise.
     pub(crate) fn read(error: &Value) -> Self {
-        // In an error without an object around it, the type only marks the error.
-        let value_of = |name: &&str| {
-            let code = error.get(*name).and_then(Value::as_str);
-            code.filter(|code| !matches!(code.trim(), "" | "error")).map(ToOwned::to_owned)
-        };
-        let number = |name: &&str| Some(error.get(*name)?.as_number()?.to_string());
-        let code = ["code", "status", "type"].iter().find_map(value_of);
-        let code = code.or_else(|| ["code", "status"].iter().find_map(number)).unwrap_or_default();
         let text = error_text(error);
         let is_blocked = blocked::is_reported(error, &text);
-        Self { code, is_blocked, ..Self::new(&text) }
+        Self { code: error_code(error), is_blocked, ..Self::new(&text) }
     }
 
-    /// Converts the report into an error. `expected` describes the value that was expected at `path`.
     pub(crate) fn into_error(self, path: &str, expected: &str) -> WireError {
         let error = WireError::new(path, format!("{expected} ({})", self.text));
         WireError { report: Some(Box::new(self)), ..error }
@@ -72,11 +60,10 @@ impl WireError {
         Self { path: path.into(), expected: expected.into(), report: None }
     }
 
-    /// Reads the provider's report from the body of a failed HTTP response. The body may also be a string with the
-    /// provider's message.
+    /// Reads the provider's report from the body of a failed HTTP response, or from a message in a string.
     ///
-    /// Returns `None` if the body has neither the field `error` nor a message. If the error has
-    /// no message, the report is the JSON of the error.
+    /// Returns `None` if the body has neither the field `error` nor a message. If the error has no message,
+    /// the report is its JSON.
     ///
     /// ```
     /// use serde_json::json;
@@ -91,14 +78,15 @@ impl WireError {
     pub fn of_failure(body: &Value) -> Option<Self> {
         // For a failed stream, Gemini returns a list with the error.
         let body = body.get(0).unwrap_or(body);
-        let error = body.get("error").filter(|error| !error.is_null());
-        let is_report = body.is_string() || body.get("message").is_some_and(Value::is_string);
-        let report = error.or_else(|| Some(body).filter(|_| is_report)).map(Report::read)?;
-        Some(report.into_error("", "a response"))
+        let error = match body.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ if body.is_string() || body.get("message").is_some_and(Value::is_string) => body,
+            _ => return None,
+        };
+        Some(Report::read(error).into_error("", "a response"))
     }
 
-    /// Returns the location in the payload, as in `choices[0].message`. The location is empty if the payload
-    /// itself is wrong.
+    /// Returns the location, as in `choices[0].message`. It is empty for the payload itself.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -110,22 +98,22 @@ impl WireError {
         &self.expected
     }
 
-    /// Returns the provider's report that there is no answer, as in `the prompt was blocked: SAFETY`. Returns
-    /// `None` if the payload contains no such report.
+    /// Returns the provider's report that there is no answer, as in `the prompt was blocked: SAFETY`.
     #[must_use]
     pub fn report(&self) -> Option<&str> {
-        self.report.as_ref().map(|report| report.text.as_str())
+        let report = self.report.as_ref()?;
+        Some(&report.text)
     }
 
-    /// Returns the provider's code for the error or for the blocked answer, as in `overloaded_error` or
-    /// `SAFETY`. Returns `None` if the provider sent no code.
+    /// Returns the provider's code, as in `overloaded_error` or `SAFETY`, if it sent one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        self.report.as_ref().map(|report| report.code.as_str()).filter(|code| !code.is_empty())
+        let report = self.report.as_ref()?;
+        if report.code.is_empty() { None } else { Some(&report.code) }
     }
 
-    /// Returns whether the provider blocked the prompt or the answer, for example for reasons of safety. The
-    /// same request is then blocked again.
+    /// Returns whether the provider blocked the prompt or the answer, for example for safety. The same
+    /// request is then blocked again.
     ///
     /// Blocks are recognised in the fields of Gemini, and in the errors of OpenAI, Azure, Anthropic, Bedrock,
     /// OpenRouter, xAI, Alibaba and LiteLLM.
@@ -151,42 +139,42 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Returns the error in `fields`, a payload that a provider may have sent instead of an answer.
+/// Returns the error in a payload that a provider may have sent instead of an answer.
 ///
-/// Reads the object `{"error": {"message"}}`, an `error` string, or a `message` if the field `type` or `object` has the
-/// value `error`.
+/// Reads the object `{"error": {"message"}}`, an `error` string, or a `message` if the field `type` or
+/// `object` has the value `error`.
 pub(crate) fn reported_error(fields: &Map<String, Value>) -> Option<Report> {
-    let is_error =
-        ["object", "type"].iter().any(|mark| fields.get(*mark).is_some_and(|mark| mark == "error"));
+    let marks = [fields.get("object"), fields.get("type")];
+    let is_error = marks.into_iter().flatten().any(|mark| mark == "error");
     // Some servers send an empty error beside the answer.
     let is_beside = !is_error && fields.len() > 1;
-    let says_nothing = |error: &Value| match error {
-        Value::Null => true,
-        Value::String(text) => is_beside && text.is_empty(),
-        Value::Object(members) => is_beside && members.is_empty(),
-        _ => false,
-    };
-    let error = fields.get("error").filter(|error| !says_nothing(error));
-    let is_bare = is_error && fields.contains_key("message");
-    error.map(Report::read).or_else(|| is_bare.then(|| Report::read(&Value::Object(fields.clone()))))
+    match fields.get("error") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(text)) if is_beside && text.is_empty() => {}
+        Some(Value::Object(members)) if is_beside && members.is_empty() => {}
+        Some(error) => return Some(Report::read(error)),
+    }
+    if is_error && fields.contains_key("message") {
+        return Some(Report::read(&Value::Object(fields.clone())));
+    }
+    None
 }
 
-/// Returns the fields of an event of a stream. Returns an error if the event is not an object, or if it reports an error
-/// in place of `expected`.
+/// Returns the fields of an event, or an error if it is not an object or reports an error in place of
+/// `expected`.
 pub(crate) fn event_fields<'a>(
     event: &'a Value,
     path: &str,
     expected: &str,
 ) -> Result<&'a Map<String, Value>, WireError> {
-    let fields = event.as_object().ok_or_else(|| WireError::new("", "an event of a stream"))?;
+    let Value::Object(fields) = event else { return Err(WireError::new("", "an event of a stream")) };
     match reported_error(fields) {
         Some(report) => Err(report.into_error(path, expected)),
         None => Ok(fields),
     }
 }
 
-/// Creates the error for a payload that is not a response. If the provider sent a `report` instead of an
-/// answer, the message includes this report.
+/// Creates the error for a payload that is not a response, including the provider's `report`.
 pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> WireError {
     match report {
         Some(report) => report.into_error(path, expected),
@@ -194,7 +182,22 @@ pub(crate) fn failed(path: &str, expected: &str, report: Option<Report>) -> Wire
     }
 }
 
-/// Returns the message of an error object.
+fn error_code(error: &Value) -> String {
+    for name in ["code", "status", "type"] {
+        match error.get(name) {
+            // In an error without an object around it, the type only marks the error.
+            Some(Value::String(code)) if !matches!(code.trim(), "" | "error") => return code.clone(),
+            _ => {}
+        }
+    }
+    for name in ["code", "status"] {
+        if let Some(Value::Number(code)) = error.get(name) {
+            return code.to_string();
+        }
+    }
+    String::new()
+}
+
 pub(crate) fn error_text(error: &Value) -> String {
     match error.get("message").unwrap_or(error) {
         Value::String(message) => message.clone(),
@@ -202,8 +205,8 @@ pub(crate) fn error_text(error: &Value) -> String {
     }
 }
 
-/// Refuses a message with another role than `model`, the name of the model's role in the API. If the message were
-/// accepted as a response without calls, a mistake of the caller would stay hidden.
+/// Refuses a message with another role than `model`. If it counted as a response without calls, a mistake of
+/// the caller would stay hidden.
 pub(crate) fn check_role(fields: &Map<String, Value>, model: &str, what: &str) -> Result<(), WireError> {
     match fields.get("role") {
         None | Some(Value::Null) => Ok(()),

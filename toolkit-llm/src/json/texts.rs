@@ -1,46 +1,54 @@
 //! Reads the text fields of a response: a string, a list of parts with texts, or another JSON value.
 //!
-//! A server that parses each piece of a text as JSON sends the piece `1` as a number, and the answer `{"a":1}` as an
-//! object (Cloudflare). The text is then the JSON of the value.
+//! A server that parses each piece of a text as JSON sends the piece `1` as a number, and the answer
+//! `{"a":1}` as an object (Cloudflare).The text is then its JSON.
 
 use super::fields::{Fields, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Returns whether the content of the message at `path` is a text. Only the content in a response body may be another
-/// JSON value, because a message alone may belong to another API.
+/// Returns whether the content of the message at `path` is a text.
+///
+/// Only in a response body may it be another JSON value, because a message alone may belong to another API.
 pub(crate) fn is_text(content: &Value, path: &str) -> bool {
     content.is_string() || !content.is_array() && !path.is_empty()
 }
 
-/// Returns the text in the field `name`, or an empty string if the field is missing.
+/// Returns the text in a field, or an empty string.
 pub(crate) fn of<'a>(value: &'a Value, name: &str) -> Cow<'a, str> {
     value.get(name).map(whole).unwrap_or_default()
 }
 
-/// Returns the text of a value. The texts of a list of parts are joined.
+/// Returns the text of a value, or the joined texts of a list of parts.
 pub(crate) fn whole(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => text.into(),
-        value => pieces(value, false).into_iter().map(|(_, text)| text).collect::<String>().into(),
+        value => {
+            let mut whole = String::new();
+            for (_, text) in pieces(value, false) {
+                whole.push_str(&text);
+            }
+            whole.into()
+        }
     }
 }
 
-/// Returns the texts of a value in order, each with `true` for reasoning. `is_reasoning` states whether the value itself
-/// is reasoning.
+/// Returns the texts of a value, each with `true` for reasoning. `is_reasoning` is for the value itself.
 pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, str>)> {
     match value {
         Value::Null => Vec::new(),
         Value::String(text) if text.is_empty() => Vec::new(),
         Value::String(text) => vec![(is_reasoning, text.into())],
         Value::Array(list) if has_parts(list) => {
-            let texts = list.iter().map(|element| match element {
-                Value::String(_) => pieces(element, is_reasoning),
-                element => {
-                    TextPart::from_part(element).map(|part| part.pieces(is_reasoning)).unwrap_or_default()
+            let mut texts = Vec::new();
+            for element in list {
+                if element.is_string() {
+                    texts.append(&mut pieces(element, is_reasoning));
+                } else if let Some(part) = TextPart::from_part(element) {
+                    texts.append(&mut part.pieces(is_reasoning));
                 }
-            });
-            texts.flatten().collect()
+            }
+            texts
         }
         value => match TextPart::alone(value) {
             Some(part) => part.pieces(is_reasoning),
@@ -49,7 +57,7 @@ pub(crate) fn pieces(value: &Value, is_reasoning: bool) -> Vec<(bool, Cow<'_, st
     }
 }
 
-/// Writes the fields in `names` in the form that requests accept: a string, `null`, or a list of parts.
+/// Writes the fields in `names` as requests accept them: a string, `null`, or a list of parts.
 pub(crate) fn settle(fields: &mut Fields, names: &[&str]) {
     for name in names {
         match fields.get_mut(*name) {
@@ -66,7 +74,7 @@ pub(crate) fn settle(fields: &mut Fields, names: &[&str]) {
     }
 }
 
-/// Returns an object with the fields in `names` as [`settle`] writes them.
+/// Returns a copy with the fields as [`settle`] writes them.
 pub(crate) fn settled<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
     if names.iter().all(|name| value.get(name).is_none_or(is_settled)) {
         return Cow::Borrowed(value);
@@ -86,27 +94,27 @@ fn is_settled(value: &Value) -> bool {
     }
 }
 
-/// Returns whether a list consists of parts. Any other list is an answer in JSON.
+/// Returns whether a list consists of parts and is not an answer in JSON.
 fn has_parts(list: &[Value]) -> bool {
-    let is_part = |part: &Value| {
-        part.is_string() || !text(part, "type").is_empty() || TextPart::from_part(part).is_some()
-    };
     list.is_empty() || list.iter().any(is_part)
 }
 
-/// A part of a content, with its text.
+fn is_part(value: &Value) -> bool {
+    value.is_string() || !text(value, "type").is_empty() || TextPart::from_part(value).is_some()
+}
+
 struct TextPart<'a> {
     is_reasoning: bool,
     text: &'a Value,
 }
 
 impl<'a> TextPart<'a> {
-    /// Reads a part outside of a list. Without a type, an object is an answer in JSON.
+    /// Reads a part outside of a list. An object without a type is an answer in JSON.
     fn alone(part: &'a Value) -> Option<Self> {
-        Self::from_part(part).filter(|_| !text(part, "type").is_empty())
+        if text(part, "type").is_empty() { None } else { Self::from_part(part) }
     }
 
-    /// Reads a part of a list. Returns `None` if it has no text.
+    /// Reads a part of a list, if it has a text.
     fn from_part(part: &'a Value) -> Option<Self> {
         let is_reasoning =
             matches!(text(part, "type"), "reasoning" | "thinking" | "reasoning_text" | "summary_text");
@@ -115,12 +123,17 @@ impl<'a> TextPart<'a> {
         } else {
             &["text", "thinking"]
         };
-        let is_blank = |text: &Value| {
-            matches!(text.as_array(), Some(list) if list.is_empty()) || text.is_null() || text == ""
-        };
-        let named = names.iter().filter_map(|name| Some((*name, part.get(name)?)));
-        let (name, text) = named.into_iter().find(|(_, text)| !is_blank(text))?;
-        Some(Self { is_reasoning: is_reasoning || name == "thinking", text })
+        for name in names {
+            match part.get(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(text)) if text.is_empty() => {}
+                Some(Value::Array(list)) if list.is_empty() => {}
+                Some(text) => {
+                    return Some(Self { is_reasoning: is_reasoning || *name == "thinking", text });
+                }
+            }
+        }
+        None
     }
 
     fn pieces(self, is_reasoning: bool) -> Vec<(bool, Cow<'a, str>)> {

@@ -1,15 +1,13 @@
-//! Fields that exist in only one API. They are written for this API, and reported as lost for another API.
+//! Fields of only one API, written for this API and reported as lost for others.
 
 use super::fields::{Fields, camel, set};
 use serde_json::Value;
 use toolkit_schema::SchemaLoss;
 
-/// The key that stores a list of field names: the fields that the received JSON lacks, although this library always
-/// writes them.
+/// The key for the names of fields that the received JSON lacks, although this library always writes them.
 pub(crate) const ABSENT: &str = "";
 
-/// The fields whose meaning [`ToolDefinition`] can express. A stored value of such a field is written again only if the
-/// value is empty.
+/// The fields that [`ToolDefinition`] can express. They are restored only with an empty value.
 const SEMANTIC: [&str; 10] = [
     "name",
     "description",
@@ -23,8 +21,8 @@ const SEMANTIC: [&str; 10] = [
     "namespace",
 ];
 
-/// The fields with objects that may contain unknown fields. A loss is reported for each unknown field of such an
-/// object, and not for the object itself.
+/// The fields whose objects may contain unknown fields. Losses are reported for the unknown fields, not for
+/// the object.
 const CONTAINERS: [&str; 8] = [
     "function",
     "custom",
@@ -36,8 +34,8 @@ const CONTAINERS: [&str; 8] = [
     "toolChoice",
 ];
 
-/// Adds the fields `stored` to a definition. A field that is already in `written` stays unchanged. However, if it
-/// has only its default value, and the received definition had `null` or no value, the received form is restored.
+/// Adds the `stored` fields that `written` lacks. A default in `written` becomes the received `null` or
+/// missing value again.
 pub(crate) fn restore(written: &mut Fields, stored: &Fields) {
     for (name, value) in stored {
         match (written.get_mut(name), value) {
@@ -57,13 +55,12 @@ pub(crate) fn restore(written: &mut Fields, stored: &Fields) {
     }
 }
 
-/// Returns one loss for each of the fields `stored`, which only the API called `api` has. Its path is the path of the
-/// field.
+/// Returns a loss for each of the `stored` fields, which only `api` has.
 pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> {
     let mut found = Vec::new();
     for (name, value) in stored {
         let is_silent = SEMANTIC.contains(&name.as_str()) && is_empty(value);
-        let is_usual = name == "type" && ["function", "custom", "text"].iter().any(|kind| value == kind);
+        let is_usual = name == "type" && matches!(value.as_str(), Some("function" | "custom" | "text"));
         if name == ABSENT || is_usual || is_silent {
             continue;
         }
@@ -81,19 +78,26 @@ pub(crate) fn losses(stored: &Fields, api: &str, path: &str) -> Vec<SchemaLoss> 
     found
 }
 
-/// Returns whether a value is the default, which is written even if the definition does not set it. Defaults
-/// are an empty string, `false`, and the schema of a tool without parameters.
+/// Returns whether a value is written even if the definition does not set it: an empty string, `false`, or
+/// the schema of a tool without parameters.
 fn is_default(value: &Value) -> bool {
-    let has_no_properties = |schema: &Fields| {
-        schema.iter().all(|(name, value)| match name.as_str() {
+    is_empty(value) || value.as_object().is_some_and(allows_no_properties)
+}
+
+fn allows_no_properties(schema: &Fields) -> bool {
+    for (name, value) in schema {
+        let is_plain = match name.as_str() {
             "type" => value == "object",
             "properties" => value.as_object().is_some_and(Fields::is_empty),
             "required" => value.as_array().is_some_and(Vec::is_empty),
             "additionalProperties" => value == false,
             _ => false,
-        })
-    };
-    is_empty(value) || value.as_object().is_some_and(has_no_properties)
+        };
+        if !is_plain {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_empty(value: &Value) -> bool {

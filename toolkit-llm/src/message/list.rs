@@ -1,4 +1,4 @@
-//! A list of messages that a conversation and its requests share.
+//! A list of messages shared by a conversation and its requests.
 
 use super::Message;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A list of messages, read like a slice.
 ///
-/// Clones are cheap: they share the messages. The first change of a shared list copies all messages.
+/// Clones share the messages. The first change of a shared list copies all messages.
 ///
 /// ```
 /// use toolkit_ai::llm::{Message, Messages};
@@ -31,13 +31,13 @@ impl Messages {
         Arc::make_mut(&mut self.list).push(message);
     }
 
-    /// Returns the message at `index` to be changed. `None` if there is none.
+    /// Returns the message at `index`, to be changed.
     #[must_use]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Message> {
         Arc::make_mut(&mut self.list).get_mut(index)
     }
 
-    /// Replaces the messages in a range by others, also by none.
+    /// Replaces the messages in a range.
     ///
     /// ```
     /// use toolkit_ai::llm::{Message, Messages};
@@ -121,7 +121,7 @@ impl AsRef<[Message]> for Messages {
     }
 }
 
-/// Compares the messages with another list, a `Vec` or a slice.
+/// Compares with another list, a `Vec` or a slice.
 impl<T: AsRef<[Message]> + ?Sized> PartialEq<T> for Messages {
     fn eq(&self, other: &T) -> bool {
         self.list.as_slice() == other.as_ref()

@@ -31,25 +31,25 @@ pub struct ModelResponse {
     pub finish: FinishReason,
     /// The token counts.
     pub usage: Usage,
-    /// The token counts of failed attempts before this response, which the provider bills, too.
+    /// The token counts of failed attempts, which the provider bills, too.
     /// [`Fallback`](crate::model::Fallback) and [`Retrying`](crate::model::Retrying) set it.
     #[serde(skip_serializing_if = "Usage::is_empty")]
     pub failed_usage: Usage,
-    /// The tokens of `usage` and `failed_usage` of models with a [price of their own](crate::model::Priced), and their cost.
+    /// The tokens of `usage` and `failed_usage` whose models have a [price of their
+    /// own](crate::model::Priced), and their cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
     pub paid: Option<Box<Paid>>,
-    /// The id of the response, as the provider returns it. Empty if there is none.
+    /// The provider's id of the response. Empty if there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// The name of the model that answered, as the provider returns it. It may be longer than the name in the
-    /// request. Empty if unknown.
+    /// The provider's name of the model that answered, maybe longer than in the request. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The calls of tools that the provider itself runs.
+    /// The calls of tools that the provider runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedCall>,
-    /// The parts of the request that the model has not received, because the API cannot express them.
+    /// The parts of the request that the API cannot express.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<RequestLoss>,
 }
@@ -79,11 +79,11 @@ setters! { ModelResponse:
     with_usage(usage: Usage) = usage;
     /// Sets the reason why the model stopped.
     with_finish(finish: FinishReason) = finish;
-    /// Sets the parts of the request that the model has not received.
+    /// Sets the parts that the API cannot express.
     with_losses(losses: Vec<RequestLoss>) = losses;
 }
 
-/// The tokens of models with a price of their own, and what they cost.
+/// The tokens of models with a price of their own, and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Paid {
     pub(crate) usage: Usage,
@@ -97,16 +97,16 @@ impl AddAssign for Paid {
     }
 }
 
-/// A part of a request that the model has not received, because the API cannot express the part.
+/// A part of a request that the API cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestLoss {
-    /// The path of the part in the request, such as `/options/seed`.
-    /// [`EncodedRequest`](crate::transport::EncodedRequest) lists the paths.
+    /// The path of the part, such as `/options/seed`. [`EncodedRequest`](crate::transport::EncodedRequest)
+    /// lists the paths.
     pub path: String,
-    /// The name of the lost option, schema keyword or media type.
+    /// The lost option, schema keyword or media type.
     pub keyword: String,
-    /// Why the part was lost. If something replaces the part, the text says what.
+    /// Why the part was lost, and what replaces it.
     pub reason: String,
 }
 

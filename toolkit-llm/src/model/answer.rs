@@ -1,4 +1,4 @@
-//! Typed answers: how a model is asked for a value of a Rust type, and how its answer is decoded.
+//! Typed answers: asking a model for a value of a Rust type, and decoding it.
 
 mod ask;
 mod final_answer;
@@ -21,27 +21,27 @@ pub use tool::feedback;
 
 use crate::message::ModelResponse;
 
-/// The way in which a model is asked for an answer of a Rust type.
+/// How a model is asked for a typed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AnswerMode {
-    /// The request contains the schema of the type in the API's field for structured output. The provider
-    /// enforces the schema. The instructions contain the schema, too.
+    /// The provider enforces the schema, which is in the API's field for structured output. The instructions
+    /// contain it, too.
     Native,
-    /// The model calls an additional tool, and the arguments of this call are the answer. The tool is named
-    /// `final_answer`. If there already is a tool with this name, a number is appended.
+    /// The answer is the arguments of a call of the tool `final_answer`. If this name is taken, a number is
+    /// appended.
     Tool,
-    /// The instructions contain the schema of the type, and the model answers with text.
+    /// The instructions contain the schema, and the answer is text.
     Text,
 }
 
-/// An answer of a model as a value. [`ChatModel::ask`](crate::ChatModel::ask) returns it.
+/// An answer as a value, from [`ChatModel::ask`](crate::ChatModel::ask).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Answer<T> {
     /// The value.
     pub value: T,
-    /// The response with the answer. The tokens of invalid answers before it are in
+    /// The response with the answer. Tokens of invalid answers before it are in
     /// [`failed_usage`](ModelResponse::failed_usage).
     pub response: ModelResponse,
 }

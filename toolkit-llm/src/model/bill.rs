@@ -1,4 +1,4 @@
-//! The tokens and the cost of model calls, also of dropped ones.
+//! The tokens and the cost of model calls.
 
 use super::{ChatModel, ModelError, ModelRequest, Price};
 use crate::message::{ModelResponse, Paid};
@@ -7,7 +7,7 @@ use std::mem::take;
 use std::ops::AddAssign;
 use std::sync::{Arc, Weak};
 
-/// The tokens of model calls. For a part of them, the cost is known.
+/// The tokens of model calls, with a known cost for some of them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
     /// All tokens.
@@ -23,13 +23,13 @@ impl Bill {
         *self == Self::default()
     }
 
-    /// Returns whether all tokens have a price. `price` applies to those without a known cost.
+    /// Returns whether all tokens have a price. `price` applies to those of unknown cost.
     #[must_use]
     pub fn is_priced(&self, price: &Price) -> bool {
         self.usage == self.paid.usage || *price != Price::default()
     }
 
-    /// Returns the cost of all tokens. `price` applies to those without a known cost.
+    /// Returns the cost of all tokens. `price` applies to those of unknown cost.
     #[must_use]
     pub fn cost(&self, price: &Price) -> f64 {
         let others = price.cost(self.usage);
@@ -40,12 +40,11 @@ impl Bill {
         }
     }
 
-    /// Returns the bill with a known cost of all tokens. `price` applies to those without a known cost.
     pub(super) fn at(self, price: &Price) -> Self {
         Self { paid: Paid { usage: self.usage, cost: self.cost(price) }, ..self }
     }
 
-    /// Returns what to add to a bill with the same tokens at another price, to get this bill.
+    /// Returns what turns a bill with the same tokens at another price into this bill.
     pub(super) fn correction(self) -> Self {
         Self { usage: Usage::default(), ..self }
     }
@@ -65,17 +64,17 @@ impl AddAssign for Bill {
 }
 
 impl ModelResponse {
-    /// Returns the cost of the response and of the failed attempts before it, if all these tokens are of models with a
-    /// [price of their own](super::Priced).
+    /// Returns the cost of the response and of failed attempts before it, if all their models have a [price
+    /// of their own](super::Priced).
     #[must_use]
     pub fn cost(&self) -> Option<f64> {
         let bill = self.billed();
-        (bill.paid.usage == bill.usage).then(|| bill.cost(&Price::default()))
+        if bill.paid.usage == bill.usage { Some(bill.cost(&Price::default())) } else { None }
     }
 }
 
 impl ModelResponse {
-    /// Returns the tokens of this response and of the failed attempts before it.
+    /// Returns the tokens of the response and of failed attempts.
     #[doc(hidden)]
     #[must_use]
     pub fn billed(&self) -> Bill {
@@ -84,7 +83,6 @@ impl ModelResponse {
         Bill { usage, paid: self.paid.as_deref().copied().unwrap_or_default() }
     }
 
-    /// Sets the price of the tokens without a known cost.
     pub(super) fn at(mut self, price: &Price) -> Self {
         let bill = self.billed();
         // A free answer needs no token counts.
@@ -96,14 +94,17 @@ impl ModelResponse {
 }
 
 impl ModelError {
-    /// Returns the tokens of the failed attempt and of those before it.
+    /// Returns the tokens of this and earlier failed attempts.
     #[doc(hidden)]
     #[must_use]
     pub fn billed(&self) -> Bill {
-        self.partial.as_ref().map(|partial| partial.billed()).unwrap_or_default()
+        match &self.partial {
+            Some(partial) => partial.billed(),
+            None => Bill::default(),
+        }
     }
 
-    /// Adds the token counts that were reported before the error, unless the error itself contains token counts.
+    /// Adds tokens reported before the error, unless the error has token counts.
     #[doc(hidden)]
     #[must_use]
     pub fn reporting(mut self, reported: Usage) -> Self {
@@ -113,7 +114,6 @@ impl ModelError {
         self
     }
 
-    /// Adds the tokens of earlier attempts.
     pub(crate) fn after(mut self, failed: Bill) -> Self {
         if !failed.is_empty() {
             let partial = self.partial.take().unwrap_or_default();
@@ -122,22 +122,23 @@ impl ModelError {
         self
     }
 
-    /// Sets the price of the tokens without a known cost.
     pub(super) fn at(mut self, price: &Price) -> Self {
-        self.partial = self.partial.map(|partial| Box::new(partial.at(price)));
+        if let Some(partial) = self.partial {
+            self.partial = Some(Box::new(partial.at(price)));
+        }
         self
     }
 }
 
 /// An attempt to get an answer, complete or streamed.
 pub(super) trait Attempt: Sized + Send {
-    /// Asks `model`. Returns a streamed answer after its first piece has arrived.
+    /// Asks `model`. A streamed answer is returned after its first piece.
     fn ask(
         model: &impl ChatModel,
         request: ModelRequest,
     ) -> impl Future<Output = Result<Self, ModelError>> + Send;
 
-    /// Adds the tokens of the failed attempts. If the answer is dropped, `account` counts them.
+    /// Adds the tokens of failed attempts. If the answer is dropped, `account` counts them.
     fn after_attempts(self, failed: Bill, account: Option<Account>) -> Self;
 }
 
@@ -161,18 +162,17 @@ impl Attempt for ModelResponse {
     }
 }
 
-/// Counts the tokens of model calls that are dropped.
+/// Counts the tokens of dropped model calls.
 pub trait Billing: Send + Sync {
     /// Adds the tokens of a dropped call.
     fn add(&self, bill: Bill);
 }
 
-/// Where a request counts tokens that neither its response nor its error will contain, because the request was
-/// dropped.
+/// Counts the tokens of a dropped request, which neither a response nor an error reports.
 #[derive(Clone)]
 pub struct Account {
     billing: Weak<dyn Billing>,
-    /// The price of the model that gets the request, if it has one of its own.
+    /// The model's own price, if it has one.
     price: Option<Box<Price>>,
 }
 
@@ -180,7 +180,10 @@ impl Account {
     /// Adds the tokens of a dropped call.
     pub fn add(&self, bill: Bill) {
         if let Some(billing) = self.billing.upgrade() {
-            billing.add(self.price.as_ref().map_or(bill, |price| bill.at(price)));
+            match &self.price {
+                Some(price) => billing.add(bill.at(price)),
+                None => billing.add(bill),
+            }
         }
     }
 }
@@ -188,14 +191,13 @@ impl Account {
 debug!(Account, self, "price": self.price);
 
 impl ModelRequest {
-    /// Sets the account that gets the tokens of the request if it is dropped.
+    /// Sets the account for the tokens of a dropped request.
     #[doc(hidden)]
     pub fn bill_to<B: Billing + 'static>(&mut self, billing: &Arc<B>) {
         let billing: Weak<B> = Arc::downgrade(billing);
         self.account = Some(Account { billing, price: None });
     }
 
-    /// Sets the price of tokens that the account of the request counts.
     pub(super) fn at(mut self, price: Price) -> Self {
         if let Some(account) = &mut self.account {
             account.price = Some(Box::new(price));
@@ -204,7 +206,7 @@ impl ModelRequest {
     }
 }
 
-/// Tokens that a response or an error will contain later. If this is dropped before, the account counts them.
+/// Tokens that a response or an error will report. If this is dropped before, the account counts them.
 #[derive(Debug)]
 pub struct Unreported {
     account: Option<Account>,
@@ -219,12 +221,12 @@ impl Unreported {
         Self { account, bill: Bill::default() }
     }
 
-    /// Returns the tokens, which the caller reports now.
+    /// Returns the tokens, which the caller now reports.
     pub fn take(&mut self) -> Bill {
         take(&mut self.bill)
     }
 
-    /// Adds the tokens to an answer, which reports them from now on.
+    /// Adds the tokens to an answer, which now reports them.
     pub(super) fn before<T: Attempt>(&mut self, answer: T) -> T {
         let failed = self.take();
         answer.after_attempts(failed, self.account.clone())
@@ -234,7 +236,9 @@ impl Unreported {
 impl Drop for Unreported {
     fn drop(&mut self) {
         let bill = self.take();
-        if let Some(account) = self.account.as_ref().filter(|_| !bill.is_empty()) {
+        if let Some(account) = &self.account
+            && !bill.is_empty()
+        {
             account.add(bill);
         }
     }

@@ -1,4 +1,4 @@
-//! Boxed models, for choosing a model at run time.
+//! Boxed models.
 
 use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream, OutputFormat, OutputLosses};
@@ -6,9 +6,7 @@ use crate::helpers::BoxFuture;
 use crate::message::ModelResponse;
 use std::sync::Arc;
 
-/// A model of any type, created by [`ChatModel::boxed`]. Clones share the model.
-///
-/// Use it to choose a model at run time, or to store models of several types in one list.
+/// A boxed model of any type, created by [`ChatModel::boxed`]. Clones share the model.
 ///
 /// ```
 /// use toolkit_ai::llm::{ChatModel, ModelResponse, ScriptedModel};

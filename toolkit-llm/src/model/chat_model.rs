@@ -9,7 +9,7 @@ use toolkit_core::ToolParams;
 
 /// A language model.
 ///
-/// Implementations need only `name` and an `async fn respond`. A client that supports streaming also
+/// Implementations need only `name` and an `async fn respond`. A client with streaming also
 /// implements [`stream`](Self::stream), so that tool calls start while the model is still writing.
 ///
 /// ```
@@ -43,9 +43,10 @@ pub trait ChatModel: Send + Sync + 'static {
     /// Returns the name of the model at the provider.
     fn name(&self) -> &str;
 
-    /// Returns the name of the provider, for tracing spans. Well-known names, such as `openai` and
-    /// `aws.bedrock`, are listed for the attribute `gen_ai.provider.name` in OpenTelemetry. By default,
-    /// returns an empty string: the provider is unknown.
+    /// Returns the name of the provider, for tracing spans. By default, it is empty.
+    ///
+    /// Well-known names, such as `openai` and `aws.bedrock`, are those of OpenTelemetry's attribute
+    /// `gen_ai.provider.name`.
     fn provider(&self) -> &str {
         ""
     }
@@ -53,14 +54,14 @@ pub trait ChatModel: Send + Sync + 'static {
     /// Answers a request with a complete response.
     ///
     /// # Errors
-    /// [`ModelError`] if the provider has refused the request, has failed, or has sent an invalid response.
+    /// [`ModelError`] if the provider refused the request, failed, or sent an invalid response.
     fn respond(
         &self,
         request: ModelRequest,
     ) -> impl Future<Output = Result<ModelResponse, ModelError>> + Send;
 
-    /// Answers a request as a stream of pieces. By default, the stream is created from the complete response
-    /// of [`respond`](Self::respond).
+    /// Answers a request as a stream of pieces. By default, they come from
+    /// [`respond`](Self::respond).
     ///
     /// # Errors
     /// [`ModelError`] if the answer does not begin; later errors are items of the stream.
@@ -70,14 +71,15 @@ pub trait ChatModel: Send + Sync + 'static {
 
     /// Answers a request with a value of type `T`.
     ///
-    /// The schema of the type is enforced by the provider if the request has no tools and the provider's dialect of JSON
-    /// Schema can express the complete schema. Otherwise, the answer is the arguments of a call of the tool
-    /// `final_answer`. If the server refuses such a request, or the tool choice forbids calls, the schema is in the
-    /// instructions only ([`AnswerMode`](crate::model::answer::AnswerMode)).
+    /// The provider enforces the schema of the type if the request has no tools and the provider's
+    /// dialect of JSON Schema can express the schema. Otherwise, the answer is the arguments of a
+    /// call of the tool `final_answer`. If the server refuses such a request, or the tool choice
+    /// forbids calls, the schema is only in the instructions
+    /// ([`AnswerMode`](crate::model::answer::AnswerMode)).
     ///
-    /// A text answer may be in a code fence or surrounded by other text. Near misses are coerced as in tool calls. After
-    /// an invalid answer, the model gets a list of all violations and answers again, at most twice. The tools of the
-    /// request are not run; an agent does that.
+    /// A text answer may be in a code fence or surrounded by other text. Near misses are coerced as
+    /// in tool calls. After an invalid answer, the model gets a list of all violations and answers
+    /// again, at most twice. The tools of the request are not run; an agent does that.
     ///
     /// ```
     /// use toolkit_ai::llm::{ChatModel, ScriptedModel};
@@ -103,8 +105,9 @@ pub trait ChatModel: Send + Sync + 'static {
     /// ```
     ///
     /// # Errors
-    /// [`ModelError`] of the kind [`InvalidAnswer`](crate::ModelErrorKind::InvalidAnswer) if no answer was valid,
-    /// [`Blocked`](crate::ModelErrorKind::Blocked) if the model refused, or any other kind if a request failed.
+    /// [`ModelError`] of the kind [`InvalidAnswer`](crate::ModelErrorKind::InvalidAnswer) if no
+    /// answer was valid, or [`Blocked`](crate::ModelErrorKind::Blocked) if the model refused. Any
+    /// other kind if a request failed.
     fn ask<T: ToolParams + Send + 'static>(
         &self,
         request: impl Into<ModelRequest> + Send,
@@ -116,20 +119,21 @@ pub trait ChatModel: Send + Sync + 'static {
         async { ask(self, request).await }
     }
 
-    /// Returns the losses if the provider enforces the schema of `output`: the constraints that the
-    /// provider's dialect of JSON Schema cannot express.
+    /// Returns what is lost if the provider enforces the schema of `output`: constraints outside
+    /// its dialect of JSON Schema.
     ///
-    /// An agent calls this before it chooses how to ask for a typed answer. By default, the losses are
-    /// [unknown](OutputLosses::unknown). The agent then uses the provider's enforcement only if the program has set it.
+    /// An agent calls this before it chooses how to ask for a typed answer. By default, the losses
+    /// are [unknown](OutputLosses::unknown), and the agent uses the provider's enforcement only if
+    /// the program has set it.
     ///
-    /// A model that wraps another model forwards this method. A model that enforces every schema completely
-    /// returns [`OutputLosses::default`].
+    /// A wrapper of another model forwards this method. A model that enforces every schema
+    /// completely returns [`OutputLosses::default`].
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
         let _ = output;
         OutputLosses::unknown()
     }
 
-    /// Boxes the model, so that it can be chosen at run time or stored in a list.
+    /// Boxes the model, to choose it at run time or store it in a list.
     #[must_use]
     fn boxed(self) -> BoxModel
     where

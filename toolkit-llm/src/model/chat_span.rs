@@ -1,8 +1,8 @@
-//! The `chat` span of a request to a model, and its measurements, with OpenTelemetry's names. Without the feature
+//! The `chat` span of a request and its measurements, with OpenTelemetry's names. Without the feature
 //! `tracing`, all functions here do nothing.
 //!
-//! The outermost layer opens the span: an agent, [`ask`](super::ChatModel::ask), or the model itself. It marks the
-//! request, so that no layer below opens a second one.
+//! The outermost layer opens the span: an agent, [`ask`](super::ChatModel::ask), or the model itself. It
+//! marks the request, so that no layer below opens a second one.
 
 mod attributes;
 mod open_span;
@@ -16,24 +16,24 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_core::__private::trace::{OpenSpan, is_observed};
 
-/// The span of one request to a model. A dropped span without an end is recorded as `cancelled`.
+/// The span of one request. Dropped without an end, it is recorded as `cancelled`.
 pub struct ChatSpan(Option<Box<OpenRequest>>);
 
-/// What the span of a request contains beside the request: who asks, and whether it contains messages.
+/// What the span contains beside the request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChatCaller<'a> {
-    /// The name of the agent. Empty if no agent asks.
+    /// The name of the agent. Empty if there is none.
     pub agent: &'a str,
     /// The id of the conversation. Empty if there is none.
     pub conversation: &'a str,
-    /// Whether the span contains the instructions, the messages and the tools of the request.
+    /// Whether the span contains instructions, messages and tools.
     pub shows_request: bool,
     /// Whether the span contains the message of the response.
     pub shows_response: bool,
 }
 
 impl ChatSpan {
-    /// Opens the span of a request. Its parent is the current span.
+    /// Opens the span of a request, below the current span.
     #[inline]
     pub fn open(
         model: &impl ChatModel,
@@ -42,10 +42,13 @@ impl ChatSpan {
         caller: ChatCaller<'_>,
     ) -> Self {
         // Without a subscriber, nothing is allocated.
-        Self(is_observed().then(|| Box::new(OpenRequest::new(model, request, is_streamed, caller))))
+        if !is_observed() {
+            return Self(None);
+        }
+        Self(Some(Box::new(OpenRequest::new(model, request, is_streamed, caller))))
     }
 
-    /// Opens the span of a request that no agent sends, unless a layer above has opened it.
+    /// Opens the span of a request without an agent, unless a layer above has opened it.
     #[inline]
     pub fn unless_open(model: &impl ChatModel, request: &mut ModelRequest, is_streamed: bool) -> Self {
         if std::mem::replace(&mut request.is_traced, true) {
@@ -54,14 +57,17 @@ impl ChatSpan {
         Self::open(model, request, is_streamed, ChatCaller::default())
     }
 
-    /// Runs the future `work`, which sends the request, within the span.
+    /// Runs the future `work` within the span.
     #[inline]
     pub fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        let span = self.0.as_ref().map(|open| open.span.clone());
-        span.unwrap_or_else(OpenSpan::current).around(work)
+        let span = match &self.0 {
+            Some(open) => open.span.clone(),
+            None => OpenSpan::current(),
+        };
+        span.around(work)
     }
 
-    /// Polls a streamed response within the span, and notes the time of the first piece.
+    /// Polls a stream within the span, and notes the time of the first piece.
     #[inline]
     pub fn poll_next(
         &self,
@@ -74,7 +80,7 @@ impl ChatSpan {
         Pin::new(stream).poll_next(context)
     }
 
-    /// Ends the span. After an error, `response` is the part that has arrived, and `error` is the type of the error.
+    /// Ends the span. After an error of the type `error`, `response` is the part that has arrived.
     #[inline]
     pub fn end(&self, response: Option<&ModelResponse>, error: Option<&str>) {
         if let Some(open) = &self.0 {
@@ -82,7 +88,7 @@ impl ChatSpan {
         }
     }
 
-    /// Runs the future `work`, which returns the complete response, within the span.
+    /// Runs `work`, which returns the complete response, within the span.
     ///
     /// # Errors
     /// The error of `work`.
@@ -95,7 +101,7 @@ impl ChatSpan {
         Ok(response)
     }
 
-    /// Runs the future `work`, which returns a streamed response, within the span. The span ends with the stream.
+    /// Runs `work`, which returns a stream, within the span. The span ends with the stream.
     ///
     /// # Errors
     /// The error of `work`.
@@ -117,7 +123,6 @@ impl ChatSpan {
 
 debug!(ChatSpan, self);
 
-/// A streamed response within its span.
 struct TracedStream {
     stream: ModelStream,
     span: ChatSpan,
@@ -139,7 +144,7 @@ impl Stream for TracedStream {
     }
 }
 
-/// Adds the address of the server to the `chat` span, if this is the current span.
+/// Adds the address of the server to the current span, if it is a `chat` span.
 #[inline]
 pub fn record_server(host: &str, port: u16) {
     let span = OpenSpan::current();

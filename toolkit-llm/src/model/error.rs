@@ -43,7 +43,7 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     /// Too many requests were sent.
     RateLimited,
-    /// The provider failed or is overloaded, or cannot answer yet.
+    /// The provider failed, is overloaded, or cannot answer yet.
     Unavailable,
     /// The connection failed or was lost.
     Connection,
@@ -53,18 +53,19 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider refused the request.
     InvalidRequest,
-    /// The request is longer than the model's context window, or leaves too little of the window for the
-    /// answer. An agent with a compaction shortens the history and asks again.
-    ContextTooLong,
-    /// The provider blocked the prompt or the answer, for example for reasons of safety. It would also block
-    /// a repetition of the request.
+    /// The request is longer than the context window, or leaves too little of it for the answer.
     ///
-    /// If a provider reports a block in a successful response, this is not an error. The response then has
-    /// the finish reason [`Refused`](FinishReason::Refused).
+    /// An agent with a compaction shortens the history and asks again.
+    ContextTooLong,
+    /// The provider blocked the prompt or the answer, for example for safety. It would also block a
+    /// repetition.
+    ///
+    /// A block reported in a successful response is not an error, but the finish reason
+    /// [`Refused`](FinishReason::Refused).
     Blocked,
-    /// The response does not follow the rules of the API.
+    /// The response violates the rules of the API.
     InvalidResponse,
-    /// No answer was valid for the type that the program asked for. See [`ChatModel::ask`](crate::ChatModel::ask).
+    /// No answer was valid for the requested type. See [`ChatModel::ask`](crate::ChatModel::ask).
     InvalidAnswer,
     /// The response has no content.
     Empty,
@@ -86,7 +87,7 @@ impl ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Returns the name of the kind, as in spans: `rate_limited` for `RateLimited`.
+    /// Returns the name of the kind, such as `rate_limited`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -105,7 +106,6 @@ impl ModelErrorKind {
         }
     }
 
-    /// Returns whether failures of this kind are usually temporary.
     pub(super) fn is_temporary(self) -> bool {
         use ModelErrorKind::{Connection, Empty, InvalidResponse, RateLimited, TimedOut, Unavailable};
         matches!(self, RateLimited | Unavailable | Connection | TimedOut | InvalidResponse | Empty)
@@ -120,14 +120,15 @@ impl ModelError {
         Self { kind, message, status: None, retry_after: None, should_retry: None, partial: None }
     }
 
-    /// Creates an error from an HTTP status and the provider's message. The message may request a pause before a retry.
+    /// Creates an error from an HTTP status and the provider's message, which may request a pause
+    /// before a retry.
     #[must_use]
     pub fn from_status(status: u16, message: impl Into<String>) -> Self {
         Self { status: Some(status), ..Self::new(ModelErrorKind::of_status(status), message) }.classified()
     }
 
-    /// Derives a more exact kind from the provider's message: `ContextTooLong` if the request is too long,
-    /// and `Blocked` if the provider has blocked it. Also reads the pause that the message requests.
+    /// Derives the kind `ContextTooLong` or `Blocked` from the provider's message. Also reads the
+    /// pause that it requests.
     #[must_use]
     #[doc(hidden)]
     pub fn classified(mut self) -> Self {
@@ -143,9 +144,9 @@ impl ModelError {
         self
     }
 
-    /// Derives a more exact kind from `body`: `ContextTooLong` if the request is too long, and `Blocked` if the
-    /// provider has blocked it. Also reads the pause that the provider requests. `body` is the body of a failed
-    /// response, or the provider's message.
+    /// Derives the kind `ContextTooLong` or `Blocked` from `body`, and the pause that the provider requests.
+    ///
+    /// `body` is the body of a failed response, or the provider's message.
     #[must_use]
     #[doc(hidden)]
     pub fn reported(mut self, body: &Value) -> Self {
@@ -172,19 +173,19 @@ impl ModelError {
         self.kind
     }
 
-    /// Returns the message of the provider or of the client.
+    /// Returns the message of the provider or the client.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the status of the HTTP response, if there was one.
+    /// Returns the HTTP status, if there was a response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.status
     }
 
-    /// Returns the time that the provider wants the client to wait before another request.
+    /// Returns how long the provider wants the client to wait before another request.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
@@ -196,7 +197,7 @@ impl ModelError {
         self.partial.as_deref()
     }
 
-    /// Returns the part of the response received before the failure, and leaves none.
+    /// Takes the part of the response received before the failure.
     pub fn take_partial(&mut self) -> Option<ModelResponse> {
         self.partial.take().map(|partial| *partial)
     }
@@ -209,18 +210,17 @@ impl ModelError {
 }
 
 impl ModelResponse {
-    /// Returns an error if the response has no content. A response that was cut off or refused is allowed to
-    /// be empty.
+    /// Returns an error if the response has no content.
+    ///
+    /// A response that was cut off or refused may be empty.
     #[doc(hidden)]
     pub fn unless_empty(self) -> Result<Self, ModelError> {
-        let native = self.message.native.as_ref();
-        let format = native.and_then(|native| native.format.parse::<ApiFormat>().ok());
-        let has_media =
-            || native.zip(format).is_some_and(|(native, format)| has_media(format, &native.messages));
-        if !self.message.is_empty()
-            || !self.hosted.is_empty()
-            || self.finish != FinishReason::Stop
-            || has_media()
+        if !self.message.is_empty() || !self.hosted.is_empty() || self.finish != FinishReason::Stop {
+            return Ok(self);
+        }
+        if let Some(native) = &self.message.native
+            && let Ok(format) = native.format.parse::<ApiFormat>()
+            && has_media(format, &native.messages)
         {
             return Ok(self);
         }
@@ -241,14 +241,17 @@ impl ModelResponse {
     }
 }
 
-/// Words that occur in the type or field names of media items, in lowercase.
 const MEDIA: [&str; 7] = ["image", "audio", "video", "file", "document", "inlinedata", "inline_data"];
 
-/// Returns whether messages of a model contain a media item. `native` contains the messages in the JSON of
-/// the API `format`.
+/// Returns whether messages in the JSON of the API `format` contain a media item.
 pub(crate) fn has_media(format: ApiFormat, native: &[Value]) -> bool {
-    let mut kinds = format.special_content(native).into_iter().map(str::to_lowercase);
-    kinds.any(|kind| MEDIA.iter().any(|word| kind.contains(word)))
+    for kind in format.special_content(native) {
+        let lowercase = kind.to_lowercase();
+        if MEDIA.iter().any(|word| lowercase.contains(word)) {
+            return true;
+        }
+    }
+    false
 }
 
 setters! { ModelError:
@@ -258,9 +261,9 @@ setters! { ModelError:
     with_message(message: impl Into<String>) = message.into();
     /// Sets the status of the HTTP response.
     with_status(status: u16) = Some(status);
-    /// Sets the time that the provider wants the client to wait before another request.
+    /// Sets how long the provider wants the client to wait before another request.
     with_retry_after(retry_after: Duration) = Some(retry_after);
-    /// Sets whether a retry makes sense. By default, the kind decides.
+    /// Sets whether to retry. By default, the kind decides.
     with_should_retry(should_retry: bool) = Some(should_retry);
     /// Sets the part of the response received before the failure.
     with_partial(partial: ModelResponse) = Some(Box::new(partial));
@@ -291,13 +294,13 @@ impl From<WireError> for ModelError {
 }
 
 impl ModelError {
-    /// Creates an error. The code in the provider's report determines the kind. If the code is unknown, the
-    /// kind is `kind`.
+    /// Creates an error whose kind follows from the code in the provider's report. For an unknown
+    /// code, it is `kind`.
     #[doc(hidden)]
     #[must_use]
     pub fn of_wire(kind: ModelErrorKind, error: &WireError) -> Self {
         let code = error.code().unwrap_or_default();
-        // A gateway reports the HTTP status of the provider that it has asked.
+        // A gateway reports the HTTP status of its provider.
         let status = code.parse().ok().filter(|status| (400..600).contains(status));
         let kind = match status.map(ModelErrorKind::of_status) {
             _ if error.is_blocked() => ModelErrorKind::Blocked,

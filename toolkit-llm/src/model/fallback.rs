@@ -1,4 +1,4 @@
-//! A list of models. If one fails, the next one is asked.
+//! A list of models, asked in order until one answers.
 
 use super::bill::{Attempt, Unreported};
 use super::{
@@ -6,17 +6,17 @@ use super::{
 };
 use crate::message::ModelResponse;
 
-/// A list of models to ask in order. If a model fails, the next model in the list gets the same request.
+/// A list of models. If one fails, the next gets the same request.
 ///
 /// By default, every [retryable](ModelError::is_retryable) error leads to the next model: too many requests,
-/// an overloaded server, a broken connection, a timeout, or an invalid or empty response. All other errors
-/// are returned at once, because they are usually mistakes of the program, such as an invalid API key.
+/// an overloaded server, a broken connection, a timeout, or an invalid or empty response. Other errors are
+/// returned at once, because they are usually mistakes of the program, such as an invalid API key.
 /// [`with_kinds`](Self::with_kinds) changes this.
 ///
 /// Each request begins with the first model. A stream moves to the next model only before its first piece. If
-/// no model answers, the error of the last model asked is returned, and its message lists the earlier errors.
-/// The tokens of failed models are [counted](ModelResponse::failed_usage). The request counts as one model call. If
-/// the models have different prices, wrap each in [`Priced`](super::Priced).
+/// no model answers, the last error is returned, and its message lists the earlier errors. The tokens of
+/// failed models are [counted](ModelResponse::failed_usage). The request counts as one model call. If the
+/// models have different prices, wrap each in [`Priced`](super::Priced).
 ///
 /// ```
 /// use toolkit_ai::llm::{ChatModel, ModelError, ScriptedModel};
@@ -31,13 +31,13 @@ use crate::message::ModelResponse;
 /// ```
 ///
 /// Agents repeat a request to the whole list after the pause of their [`ModelRetry`](crate::ModelRetry). To
-/// repeat requests to a single model of the list, wrap that model in [`Retrying`](super::Retrying).
+/// retry a single model of the list, wrap it in [`Retrying`](super::Retrying).
 #[doc(alias("with_fallbacks"))]
 #[derive(Debug, Clone)]
 pub struct Fallback {
     models: Vec<BoxModel>,
-    /// The kinds of errors after which the next model is asked. `None` means all temporary errors, also those
-    /// without a retry.
+    /// The errors after which the next model is asked. `None` means all temporary ones, also those without a
+    /// retry.
     kinds: Option<Vec<ModelErrorKind>>,
 }
 
@@ -48,7 +48,7 @@ impl Fallback {
         Self { models: vec![first.boxed()], kinds: None }
     }
 
-    /// Adds a model to the end of the list.
+    /// Adds a model to the end.
     #[must_use]
     pub fn or(mut self, next: impl ChatModel) -> Self {
         self.models.push(next.boxed());
@@ -56,12 +56,13 @@ impl Fallback {
     }
 
     fn moves_on(&self, error: &ModelError) -> bool {
-        let is_temporary = || error.is_retryable() || error.kind.is_temporary();
-        self.kinds.as_ref().map_or_else(is_temporary, |kinds| kinds.contains(&error.kind))
+        match &self.kinds {
+            Some(kinds) => kinds.contains(&error.kind),
+            None => error.is_retryable() || error.kind.is_temporary(),
+        }
     }
 
-    /// Asks the models in order, until a model answers or fails with an error that does not lead to the next
-    /// model.
+    /// Asks the models in order, until one answers or fails with another kind of error.
     async fn first<T: Attempt>(&self, request: ModelRequest) -> Result<T, ModelError> {
         let mut earlier = String::new();
         let mut failed = Unreported::new(request.account.clone());
@@ -87,7 +88,7 @@ impl Fallback {
 }
 
 setters! { Fallback:
-    /// Sets the kinds of errors after which the next model is asked. They replace the default kinds.
+    /// Sets the kinds of errors after which the next model is asked, in place of the default.
     ///
     /// ```
     /// use toolkit_ai::llm::ModelErrorKind::{ContextTooLong, RateLimited, Unavailable};
@@ -120,7 +121,10 @@ impl ChatModel for Fallback {
     }
 
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        let losses = self.models.iter().map(|model| ChatModel::output_losses(model, output));
-        losses.fold(OutputLosses::default(), OutputLosses::join)
+        let mut losses = OutputLosses::default();
+        for model in &self.models {
+            losses = losses.join(ChatModel::output_losses(model, output));
+        }
+        losses
     }
 }

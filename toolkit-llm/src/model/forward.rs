@@ -1,6 +1,6 @@
 //! The properties of a model that wraps another one.
 
-/// Implements the methods of [`ChatModel`](crate::ChatModel) that describe a model, for a model that wraps another one.
+/// Implements the methods of [`ChatModel`](crate::ChatModel) that describe a wrapped model.
 macro_rules! forward_properties {
     ($this:ident => $model:expr) => {
         fn name(&$this) -> &str {

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use toolkit_core::schema::{ConvertedSchema, schema_of};
 use toolkit_core::schemars::JsonSchema;
 
-/// The maximum length of a format name that providers accept.
 const LONGEST_NAME: usize = 64;
 
-/// Options for a model's answer. If an option is `None`, the provider's default applies.
+/// Options for an answer. `None` is the provider's default.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -26,13 +25,14 @@ pub struct ModelOptions {
     /// The sampling temperature. 0 is the lowest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The `top_p` of nucleus sampling: the total probability of the tokens to choose from. 1 is the highest.
+    /// The `top_p` of nucleus sampling: the total probability of the tokens to choose from. The
+    /// maximum is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// The maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
-    /// Stop sequences: texts at which the model stops writing.
+    /// Texts at which the model stops writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// The sampling seed. Not all providers support a seed.
@@ -41,54 +41,53 @@ pub struct ModelOptions {
     /// The format of the final answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputFormat>,
-    /// Tools that the provider itself defines, such as its web search. A request leaves out tools that
-    /// another API defines.
+    /// Tools that the provider defines, such as its web search. A request leaves out those of
+    /// another API.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosted: Vec<HostedTool>,
-    /// The amount of thinking before the answer. Models without thinking refuse requests with this setting.
+    /// The amount of thinking before the answer. Models without thinking refuse it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
-    /// Whether the provider returns the model's thinking as text, usually as a summary. Some providers return
-    /// it only on request.
+    /// Whether the provider returns the model's thinking as text, usually as a summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub show_thinking: bool,
     /// The settings for prompt caching.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache: Option<PromptCache>,
-    /// The provider's processing tier, such as cheaper or faster processing.
+    /// The provider's processing tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<ServiceTier>,
-    /// Labels for the request, shown in the provider's logs and bills.
+    /// Labels for the provider's logs and bills.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// An id of the end user, without personal data. Providers use it to detect abuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    /// The conversation that the provider stores, so that requests need not contain the history. `None` if
-    /// each request contains the whole history.
+    /// How the provider stores the conversation. `None` if each request contains the whole history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_state: Option<ServerState>,
-    /// Whether the provider produces the answer in the background. The client then asks at intervals for the
-    /// finished answer, so no connection stays open, and the answer is not streamed. Only the Responses API has this
-    /// setting.
+    /// Whether the provider produces the answer in the background, without an open connection.
     ///
-    /// The provider goes on if the run is cancelled or dropped, or after the
-    /// timeout of a model call. The agent therefore does not repeat a background
-    /// request after this timeout, and not if the answer cannot be retrieved.
+    /// The client asks at intervals for the finished answer, so it is not streamed. Only the Responses API
+    /// has this setting.
+    ///
+    /// The provider goes on after a cancellation, a drop, or the timeout of a model call. The agent therefore
+    /// does not repeat a background request after this timeout, or if the answer cannot be retrieved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// Whether each `$ref` in the schema of a tool is replaced with a copy of the referenced schema. Some
-    /// small models do not follow references.
+    /// Whether each `$ref` in a tool's schema is replaced with a copy of its target, for small
+    /// models that do not follow references.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inline_references: bool,
-    /// Whether requests contain only standard fields: the fields that all servers with the same API
-    /// understand. Set this for a server that supports Chat Completions and refuses unknown fields.
+    /// Whether requests contain only fields that all servers with the same API understand.
     ///
-    /// Tools then have only a name, a description and parameters, and strict mode is not requested. In Chat
-    /// Completions, the options are limited to the temperature, `top_p`, the maximum number of output tokens,
-    /// stop sequences, the seed and the output format. The maximum number of output tokens is sent as
-    /// `max_tokens`. Everything left out is reported as a [loss](crate::ModelResponse::losses). To send
-    /// further fields that the server understands, use [`with_extra`](Self::with_extra).
+    /// Set this for a server that supports Chat Completions and refuses unknown fields.
+    ///
+    /// Tools then have only a name, a description and parameters, and are not strict. Chat Completions keeps
+    /// only the temperature, `top_p`, the maximum number of output tokens (as `max_tokens`), stop sequences,
+    /// the seed and the output format. Everything left out is reported as a
+    /// [loss](crate::ModelResponse::losses). [`with_extra`](Self::with_extra) adds further fields that the
+    /// server understands.
     ///
     /// ```
     /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
@@ -102,17 +101,17 @@ pub struct ModelOptions {
     /// ```
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub standard_fields: bool,
-    /// Provider-specific fields of the request body, merged into the fields that the other options set.
+    /// Provider-specific fields of the request body, merged into the fields of the other options.
     ///
-    /// Objects are merged at every depth, and lists of tools are joined. Any other value here replaces the
-    /// value of the other options, and `null` removes it. If both objects have a field `type` and the types
-    /// differ, the object here replaces the other one.
+    /// Objects are merged at every depth, and lists of tools are joined. Any other value here
+    /// replaces the value of the other options, and `null` removes it. An object with another
+    /// `type` replaces the whole object.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 impl ModelOptions {
-    /// Creates options with the provider's defaults.
+    /// Creates options with defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -125,7 +124,7 @@ impl ModelOptions {
         self
     }
 
-    /// Adds a tool defined by the provider itself, such as its web search or an MCP connector.
+    /// Adds a tool that the provider defines, such as its web search or an MCP connector.
     ///
     /// ```
     /// use toolkit_ai::llm::hosted::anthropic;
@@ -147,7 +146,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets a provider-specific field of the request body. The field is merged into the other fields.
+    /// Sets a [provider-specific field](Self::extra) of the request body.
     ///
     /// ```
     /// use serde_json::json;
@@ -174,7 +173,7 @@ impl ModelOptions {
 setters! { ModelOptions:
     /// Sets the sampling temperature.
     with_temperature(temperature: f64) = Some(temperature);
-    /// Sets the `top_p` of nucleus sampling: the total probability of the tokens to choose from.
+    /// Sets the `top_p` of nucleus sampling.
     with_top_p(top_p: f64) = Some(top_p);
     /// Sets the maximum number of output tokens.
     with_max_output_tokens(max_output_tokens: u32) = Some(max_output_tokens);
@@ -184,25 +183,25 @@ setters! { ModelOptions:
     with_output(output: OutputFormat) = Some(output);
     /// Sets the amount of thinking before the answer.
     with_thinking(thinking: impl Into<Thinking>) = Some(thinking.into());
-    /// Sets whether the provider returns the model's thinking as text.
+    /// Sets whether the model's thinking is returned as text.
     with_show_thinking(show_thinking: bool) = show_thinking;
     /// Sets how the provider caches the prompt.
     with_prompt_cache(prompt_cache: PromptCache) = Some(prompt_cache);
-    /// Sets the provider's processing tier, such as cheaper or faster processing.
+    /// Sets the processing tier.
     with_service_tier(service_tier: ServiceTier) = Some(service_tier);
     /// Sets an id of the end user, without personal data.
     with_user_id(user_id: impl Into<String>) = Some(user_id.into());
-    /// Sets the conversation that the provider stores, so that requests need not contain the history.
+    /// Sets how the provider stores the conversation.
     with_server_state(server_state: ServerState) = Some(server_state);
-    /// Sets whether the provider produces the answer in the background.
+    /// Sets whether the answer is produced in the background.
     with_background(background: bool) = background;
-    /// Sets whether each `$ref` in the schema of a tool is replaced with a copy of the referenced schema.
+    /// Sets whether each `$ref` in a tool's schema is replaced with a copy of its target.
     with_inline_references(inline_references: bool) = inline_references;
     /// Sets whether requests contain only [standard fields](crate::ModelOptions::standard_fields).
     with_standard_fields(standard_fields: bool) = standard_fields;
 }
 
-/// A format for the final answer: JSON that matches a schema.
+/// A format for answers: JSON that matches a schema.
 ///
 /// ```
 /// use toolkit_ai::ToolParams;
@@ -220,7 +219,7 @@ setters! { ModelOptions:
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFormat {
-    /// The name of the format. It consists of letters, digits, `_` and `-`.
+    /// The name of the format: letters, digits, `_` and `-`.
     pub name: String,
     /// The JSON Schema that the answer must match.
     pub schema: Value,
@@ -233,25 +232,28 @@ impl OutputFormat {
         Self { name: name.into(), schema }
     }
 
-    /// Creates a format from a Rust type. The name of the format is the schema name of the type, cut to 64
-    /// characters. Illegal characters become `_`.
+    /// Creates a format from a Rust type.
+    ///
+    /// Its name is the schema name of the type, cut to 64 characters, with `_` for illegal characters.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
-        let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let name: String = T::schema_name().chars().map(legal).take(LONGEST_NAME).collect();
+        let mut name = String::new();
+        for character in T::schema_name().chars().take(LONGEST_NAME) {
+            name.push(if character.is_ascii_alphanumeric() { character } else { '_' });
+        }
         Self::new(name, schema_of::<T>())
     }
 }
 
-/// The losses if a provider enforces the schema of an [`OutputFormat`].
-/// [`ChatModel::output_losses`](crate::ChatModel::output_losses) returns them.
+/// The losses if a provider enforces an [`OutputFormat`].
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct OutputLosses {
-    /// The constraints of the schema that the provider does not enforce or cannot express.
+    /// The constraints that are not enforced or cannot be expressed.
     pub losses: Vec<RequestLoss>,
-    /// The first loss that makes some valid answers impossible. For example, a provider without support for
-    /// maps returns only empty maps. `None` if the model can give every valid answer.
+    /// The first loss that makes some valid answers impossible.
+    ///
+    /// For example, a provider without support for maps returns only empty maps.
     pub narrowed: Option<RequestLoss>,
 }
 
@@ -262,8 +264,8 @@ impl OutputLosses {
         Self { losses: losses.into_iter().collect(), narrowed: None }
     }
 
-    /// Creates the value for a model that does not report its losses. [`is_empty`](Self::is_empty) returns
-    /// `false` for it.
+    /// Creates the value for a model that does not report its losses. It is not
+    /// [empty](Self::is_empty).
     #[must_use]
     pub fn unknown() -> Self {
         Self::new([RequestLoss {
@@ -279,7 +281,7 @@ impl OutputLosses {
         self.losses.is_empty() && self.narrowed.is_none()
     }
 
-    /// Adds the losses of another model that may get the request instead.
+    /// Adds the losses of another model for the request.
     pub(crate) fn join(mut self, other: Self) -> Self {
         self.losses.extend(other.losses);
         self.narrowed = self.narrowed.or(other.narrowed);

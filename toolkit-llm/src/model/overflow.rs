@@ -1,14 +1,13 @@
-//! Recognition of providers' error messages for requests that exceed the context window.
+//! Recognition of errors for requests that exceed the context window.
 
-/// Error codes and error types for requests that exceed the context window.
+/// Error codes and types for an exceeded context window.
 ///
-/// OpenAI, Azure, Groq and other servers with the same API send `context_length_exceeded`. The server of
-/// llama.cpp sends `exceed_context_size_error`. OpenAI sends `string_above_max_length` for a single message.
+/// OpenAI, Azure, Groq and other servers send `context_length_exceeded`, llama.cpp
+/// `exceed_context_size_error`, and OpenAI `string_above_max_length` for a single message.
 pub(super) const CONTEXT_CODES: [&str; 3] =
     ["context_length_exceeded", "exceed_context_size_error", "string_above_max_length"];
 
-/// Parts of error messages for requests that exceed the context window, in lowercase. A message matches an
-/// entry if it contains all parts of the entry.
+/// Parts of error messages in lowercase. A message matches an entry if it contains all its parts.
 const MESSAGES: [&[&str]; 15] = [
     // OpenAI, Azure, Groq and vLLM.
     &["maximum context length"],
@@ -36,18 +35,24 @@ const MESSAGES: [&[&str]; 15] = [
     &["inputs` tokens", "must be <="],
 ];
 
-/// Returns whether an error message of a provider says that the request exceeds the context window.
 pub(super) fn is_reported(message: &str) -> bool {
     let message = message.to_lowercase();
-    CONTEXT_CODES.iter().any(|code| message.contains(code))
-        || MESSAGES.iter().any(|fragments| fragments.iter().all(|fragment| message.contains(fragment)))
+    if CONTEXT_CODES.iter().any(|code| message.contains(code)) {
+        return true;
+    }
+    for fragments in MESSAGES {
+        if fragments.iter().all(|fragment| message.contains(fragment)) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
 mod tests {
     use crate::model::{ModelError, ModelErrorKind};
 
-    /// Error messages for requests that exceed the context window, shortened to the relevant part.
+    /// Messages for too long requests, shortened to the relevant part.
     const TOO_LONG: [&str; 17] = [
         "This model's maximum context length is 128000 tokens. However, your messages resulted in 130071 tokens.",
         "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -68,7 +73,7 @@ mod tests {
         "code: context_length_exceeded",
     ];
 
-    /// Error messages about other limits.
+    /// Messages about other limits.
     const OTHER: [&str; 7] = [
         "max_tokens is too large: 200000. This model supports at most 16384 completion tokens",
         "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",

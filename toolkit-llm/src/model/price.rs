@@ -13,15 +13,13 @@ use crate::response::Usage;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Price {
-    /// The price of one million input tokens.
+    /// The price of input tokens.
     pub input: f64,
-    /// The price of one million input tokens read from a cache. `None` means the price of
-    /// [`input`](Self::input).
+    /// The price of input tokens read from a cache. `None` means that of [`input`](Self::input).
     pub cached_input: Option<f64>,
-    /// The price of one million input tokens written into a cache. `None` means the price of
-    /// [`input`](Self::input).
+    /// The price of input tokens written into a cache. `None` means that of [`input`](Self::input).
     pub cache_write: Option<f64>,
-    /// The price of one million output tokens.
+    /// The price of output tokens.
     pub output: f64,
 }
 
@@ -32,7 +30,7 @@ impl Price {
         Self { input, cached_input: None, cache_write: None, output }
     }
 
-    /// Returns the cost of the tokens in `usage`.
+    /// Returns the cost of these tokens.
     #[must_use]
     pub fn cost(&self, usage: Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);

@@ -5,10 +5,10 @@ use super::forward::forward_properties;
 use super::{ChatModel, ModelError, ModelRequest, ModelStream, Price};
 use crate::message::ModelResponse;
 
-/// A model with the price of its tokens. It takes the place of the price of an agent.
+/// A model with the price of its tokens, which replaces the price of its agent.
 ///
-/// Use it where an agent asks several models, as in a [`Fallback`](super::Fallback): the cost of a run then has the
-/// price of each model that was asked, also if its answer broke off.
+/// Use it where an agent asks several models, as in a [`Fallback`](super::Fallback). The cost of a run then
+/// has the price of each model that was asked, also for broken answers.
 ///
 /// ```
 /// use toolkit_ai::llm::model::{Fallback, Priced};
@@ -42,8 +42,10 @@ impl<M: ChatModel> ChatModel for Priced<M> {
 
     async fn respond(&self, request: ModelRequest) -> Result<ModelResponse, ModelError> {
         let price = &self.price;
-        let response = self.model.respond(request.at(*price)).await;
-        response.map(|response| response.at(price)).map_err(|error| error.at(price))
+        match self.model.respond(request.at(*price)).await {
+            Ok(response) => Ok(response.at(price)),
+            Err(error) => Err(error.at(price)),
+        }
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -1,11 +1,10 @@
-//! The codes and the requested pauses in error reports of providers.
+//! The codes and requested pauses in providers' errors.
 
 use super::ModelErrorKind::{self, InvalidRequest, RateLimited, TimedOut, Unauthorized, Unavailable};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The codes of providers in errors without an HTTP status, as in a stream, and their kinds. In lowercase and without
-/// `_`.
+/// The codes of errors without an HTTP status, as in a stream. In lowercase and without `_`.
 const CODES: [(ModelErrorKind, &[&str]); 5] = [
     (
         InvalidRequest,
@@ -40,30 +39,44 @@ const CODES: [(ModelErrorKind, &[&str]); 5] = [
     ),
 ];
 
-/// Words before a pause in an error message, in lowercase.
 const BEFORE_PAUSE: [&str; 3] = ["try again in ", "retry in ", "retry after "];
 
-/// Returns the kind of error with this code.
 pub(super) fn kind_of_code(code: &str) -> Option<ModelErrorKind> {
     let code = code.replace('_', "").to_lowercase();
-    CODES.iter().find(|(_, codes)| codes.contains(&code.as_str())).map(|(kind, _)| *kind)
+    for (kind, codes) in CODES {
+        if codes.contains(&code.as_str()) {
+            return Some(kind);
+        }
+    }
+    None
 }
 
-/// Returns the pause that the body of a failed response requests, as Google's APIs do.
+/// Returns the pause in the body of a failed response, as in Google's APIs.
 pub(super) fn pause_in_body(body: &Value) -> Option<Duration> {
     let body = body.get(0).unwrap_or(body);
     let details = body.pointer("/error/details")?.as_array()?;
-    let pause = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    duration(pause)
+    for detail in details {
+        if let Some(Value::String(pause)) = detail.get("retryDelay") {
+            return duration(pause);
+        }
+    }
+    None
 }
 
-/// Returns the pause that an error message requests, as in `Please try again in 1m2.5s`.
+/// Returns the pause in an error message, as in `Please try again in 1m2.5s`.
 pub(super) fn pause_in_text(message: &str) -> Option<Duration> {
     let message = message.to_lowercase();
-    BEFORE_PAUSE.iter().find_map(|before| duration(message.split_once(before)?.1))
+    for before in BEFORE_PAUSE {
+        if let Some((_, rest)) = message.split_once(before)
+            && let Some(pause) = duration(rest)
+        {
+            return Some(pause);
+        }
+    }
+    None
 }
 
-/// Parses the duration at the beginning of `text`, as in `1m2.5s` or `20 seconds`.
+/// Parses the duration at the beginning, as in `1m2.5s`.
 fn duration(text: &str) -> Option<Duration> {
     let mut sum = None;
     let mut rest = text;
@@ -73,7 +86,7 @@ fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(sum?).ok()
 }
 
-/// Parses a number and its unit. Returns the seconds, and the text after the unit.
+/// Parses a number and its unit. Returns the seconds, and the rest of the text.
 fn part(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let (number, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);

@@ -1,4 +1,4 @@
-//! [`ModelRequest`]: what a model is asked.
+//! [`ModelRequest`]: a request to a model.
 
 use super::{Account, ModelOptions};
 use crate::message::{Message, Messages, UserMessage};
@@ -21,22 +21,21 @@ use toolkit_core::{Content, Media, ToolConfig, ToolRegistry};
 pub struct ModelRequest {
     /// The system prompt. Empty if there is none.
     pub instructions: String,
-    /// The conversation so far. A request shares the list with its conversation instead of copying the
-    /// messages.
+    /// The conversation so far, which shares its list.
     pub messages: Messages,
     /// The tools available to the model.
     pub tools: Arc<ToolRegistry>,
-    /// The tool choice and the other settings for tool use.
+    /// The settings for tool use, such as the tool choice.
     pub tool_use: ToolConfig,
-    /// Options for the answer. A request shares them with its agent; `Arc::make_mut` changes them for this request.
+    /// Options for the answer, shared with the agent. `Arc::make_mut` changes them for this request.
     pub options: Arc<ModelOptions>,
-    /// Whether the provider goes on with the request. `None` if no agent asks for it.
+    /// Whether the provider goes on with the request. `None` without an agent.
     #[doc(hidden)]
     pub running: Option<Arc<AtomicBool>>,
-    /// Counts the tokens of a request that is dropped. `None` if no agent asks.
+    /// Counts the tokens of a dropped request. `None` without an agent.
     #[doc(hidden)]
     pub account: Option<Account>,
-    /// Whether a layer above the model has opened the `chat` span of the request.
+    /// Whether a layer above has opened the `chat` span.
     #[doc(hidden)]
     pub is_traced: bool,
 }
@@ -48,7 +47,7 @@ impl ModelRequest {
         Self::of(messages.into_iter().collect())
     }
 
-    /// Creates a request without tools that shares a list of messages.
+    /// Creates a request without tools that shares its messages.
     #[must_use]
     pub fn of(messages: Messages) -> Self {
         Self {
@@ -63,18 +62,19 @@ impl ModelRequest {
         }
     }
 
-    /// Sets whether the provider goes on with this request if the program no longer waits for the answer. While it
-    /// does, an agent does not repeat the request after its timeout.
+    /// Sets whether the provider goes on with this request when the program stops waiting.
+    ///
+    /// Meanwhile, an agent does not repeat the request after its timeout.
     ///
     /// A model calls this before and after it waits for the answer to a
-    /// [background](ModelOptions::background) request. A model that wraps another model passes the request on.
+    /// [background](ModelOptions::background) request. A wrapper of a model passes the request on.
     pub fn set_running_in_background(&self, is_running: bool) {
         if let Some(running) = &self.running {
             running.store(is_running, Ordering::Relaxed);
         }
     }
 
-    /// Notes from now on whether the provider goes on with the request.
+    /// Tracks from now on whether the provider goes on with the request.
     #[doc(hidden)]
     pub fn watch(&mut self) {
         self.running = Some(Arc::default());
@@ -96,7 +96,7 @@ from! { ModelRequest:
     messages: Vec<Message> => Self::new(messages);
 }
 
-/// Creates a request with one user message of several contents.
+/// Creates a request with one user message.
 impl<const N: usize> From<[Content; N]> for ModelRequest {
     fn from(contents: [Content; N]) -> Self {
         Self::new([Message::user(contents)])
@@ -115,7 +115,7 @@ setters! { ModelRequest:
     with_instructions(instructions: impl Into<String>) = instructions.into();
     /// Sets the tools available to the model.
     with_tools(tools: impl Into<Arc<ToolRegistry>>) = tools.into();
-    /// Sets the tool choice and the other settings for tool use.
+    /// Sets the tool choice and other settings for tool use.
     with_tool_use(tool_use: impl Into<ToolConfig>) = tool_use.into();
     /// Sets options for the answer.
     with_options(options: impl Into<Arc<ModelOptions>>) = options.into();

@@ -6,18 +6,16 @@ use super::{ChatModel, ModelError, ModelRequest, ModelStream};
 use crate::message::ModelResponse;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The default maximum of pauses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Settings for retries of failed model calls: the number of attempts and the pauses between them.
+/// Settings for retries of failed model calls.
 ///
 /// Only [retryable](ModelError::is_retryable) errors are retried: too many requests, an overloaded server, a
 /// broken connection, a timeout, or an invalid or empty response.
 ///
-/// Each pause is twice as long as the pause before, up to a maximum. Random jitter keeps many clients from
-/// retrying at the same moment. If the provider requests a pause, in the header `Retry-After` or in the body of its
-/// error, this pause is used instead. If it exceeds [`longest_retry_after`](Self::longest_retry_after), the error
-/// is returned without a retry.
+/// Each pause is twice as long as the one before, up to a maximum, with random jitter. A pause that the
+/// provider requests, in the header `Retry-After` or in its error, replaces it. If the requested pause
+/// exceeds [`longest_retry_after`](Self::longest_retry_after), the error is returned without a retry.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,15 +29,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct ModelRetry {
     /// The maximum number of attempts, including the first.
     ///
-    /// An answer that breaks off after a tool call has started counts as an attempt, too. The agent then
-    /// continues from the results of the calls, at least once.
+    /// An answer that breaks off after a tool call has started counts, too. The agent then continues from the
+    /// results of the calls, at least once.
     pub attempts: u32,
-    /// The pause between the first attempt and the second.
+    /// The pause after the first attempt.
     pub first_pause: Duration,
     /// The maximum pause between two attempts.
     pub longest_pause: Duration,
-    /// The maximum pause that the provider may request. Default: the value of
-    /// [`longest_pause`](Self::longest_pause), but at least half a minute.
+    /// The maximum pause that the provider may request. Default: [`longest_pause`](Self::longest_pause), but
+    /// at least half a minute.
     pub longest_retry_after: Option<Duration>,
 }
 
@@ -50,8 +48,7 @@ impl Default for ModelRetry {
 }
 
 impl ModelRetry {
-    /// Creates retry settings with this number of attempts, and with pauses between half a second and half a
-    /// minute.
+    /// Creates settings with pauses from half a second to half a minute.
     #[must_use]
     pub fn new(attempts: u32) -> Self {
         Self {
@@ -62,13 +59,13 @@ impl ModelRetry {
         }
     }
 
-    /// Creates settings without any retries.
+    /// Creates settings without retries.
     #[must_use]
     pub fn never() -> Self {
         Self::new(1)
     }
 
-    /// Sets the pause between the first attempt and the second, and the maximum pause.
+    /// Sets the first and the maximum pause.
     #[must_use]
     pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
         self.first_pause = first;
@@ -76,8 +73,9 @@ impl ModelRetry {
         self
     }
 
-    /// Returns the pause after the attempt with this number. The first attempt has the number 1. Returns
-    /// `None` if this was the last attempt or the error is not retryable.
+    /// Returns the pause after an attempt, counted from 1.
+    ///
+    /// Returns `None` after the last attempt, or if the error is not retryable.
     #[must_use]
     pub fn pause_after(&self, attempt: u32, error: &ModelError) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_retryable() {
@@ -87,10 +85,11 @@ impl ModelRetry {
     }
 
     /// Returns the pause before the agent continues an answer that broke off after tool calls had started.
+    ///
     /// `breaks` is the number of such answers in a row. Returns `None` after the last attempt.
     ///
-    /// There are at least two attempts. The kind of the error does not matter, because the next request
-    /// differs from the failed one.
+    /// There are at least two attempts, whatever the error, because the next request differs from the failed
+    /// one.
     #[doc(hidden)]
     #[must_use]
     pub fn pause_after_break(&self, breaks: u32, error: &ModelError) -> Option<Duration> {
@@ -114,22 +113,20 @@ impl ModelRetry {
 }
 
 setters! { ModelRetry:
-    /// Sets the maximum pause that the provider may request. One minute suits a provider
-    /// that limits the requests per minute, for example.
+    /// Sets the maximum pause that the provider may request.One minute suits a limit on requests per minute.
     with_longest_retry_after(longest_retry_after: Duration) = Some(longest_retry_after);
 }
 
-/// Returns a number from 0 to 1 that usually differs between clients, so that they retry at different
-/// moments.
+/// Returns a number from 0 to 1, so that clients retry at different moments.
 fn chance() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     f64::from(now.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// A model that retries failed requests, for programs without an agent. Agents retry by themselves.
+/// A model that retries failed requests. Agents retry by themselves.
 ///
-/// A streamed request is retried only if it fails before the first piece of the stream. A later error is an item of
-/// the stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
+/// A streamed request is retried only before the first piece of the stream; later errors are items of the
+/// stream. The tokens of failed attempts are [counted](ModelResponse::failed_usage).
 ///
 /// ```
 /// use toolkit_ai::llm::ModelRetry;

@@ -12,10 +12,10 @@ use toolkit_core::{RawArguments, ToolCall};
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
-/// A scripted model for tests, with a log of its requests.
+/// A scripted model for tests that logs its requests.
 ///
-/// Each answer is used once, in order. After the last answer, the model uses the
-/// [`fallback`](Self::fallback), or returns an error if there is none. Clones share the script and the log.
+/// Each answer is used once, in order. Then the [`fallback`](Self::fallback) answers, or an error if there is
+/// none. Clones share the script and the log.
 ///
 /// ```
 /// use toolkit_ai::llm::{ChatModel, ModelRequest, ScriptedModel};
@@ -41,7 +41,7 @@ struct Script {
 }
 
 enum ScriptedStep {
-    /// Tool calls of one answer, to which further calls may be added.
+    /// Calls of one answer, to which others may be added.
     Calls(Vec<ToolCall>),
     Answer(Result<ModelStream, ModelError>),
     Computed(Box<Respond>),
@@ -60,14 +60,18 @@ impl ScriptedModel {
         self.response(ModelResponse::text(text))
     }
 
-    /// Adds a tool call. Calls added one after another belong to the same answer, unless [`then`](Self::then)
-    /// separates them.
+    /// Adds a tool call. Consecutive calls belong to the same answer, unless [`then`](Self::then) separates
+    /// them.
     #[must_use]
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<RawArguments>) -> Self {
         let mut steps = self.steps();
-        let calls =
-            steps.iter().map(|step| if let ScriptedStep::Calls(calls) = step { calls.len() } else { 0 });
-        let id = format!("call_{}_{}", steps.len(), calls.sum::<usize>() + 1);
+        let mut number = 1;
+        for step in &*steps {
+            if let ScriptedStep::Calls(calls) = step {
+                number += calls.len();
+            }
+        }
+        let id = format!("call_{}_{number}", steps.len());
         let call = ToolCall::new(id, tool, arguments);
         match steps.back_mut() {
             Some(ScriptedStep::Calls(calls)) => calls.push(call),
@@ -77,7 +81,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Ends an answer of tool calls. The next tool call then begins a new answer.
+    /// Ends an answer of tool calls, so that the next call begins another one.
     #[must_use]
     pub fn then(self) -> Self {
         let mut steps = self.steps();
@@ -102,7 +106,7 @@ impl ScriptedModel {
         self.step(ScriptedStep::Answer(Err(error)))
     }
 
-    /// Adds a function that computes the response from the request.
+    /// Adds a function that computes a response.
     #[must_use]
     pub fn respond_with(
         self,
@@ -111,14 +115,13 @@ impl ScriptedModel {
         self.step(ScriptedStep::Computed(Box::new(move |request| Ok(respond(request)))))
     }
 
-    /// Adds a streamed response. If a request is not streamed, the model returns the response in the last
-    /// delta.
+    /// Adds a streamed response. Other requests get the response in the last delta.
     #[must_use]
     pub fn deltas(self, deltas: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
         self.step(ScriptedStep::Answer(Ok(ModelStream::from_pieces(deltas))))
     }
 
-    /// Sets the function that answers requests after the end of the script.
+    /// Sets the function that answers after the script.
     #[must_use]
     pub fn fallback(
         self,
@@ -134,7 +137,7 @@ impl ScriptedModel {
         lock(&self.0.requests).clone()
     }
 
-    /// Returns the number of answers in the script that are not used yet.
+    /// Returns the number of unused answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.steps().len()
@@ -157,9 +160,10 @@ impl ScriptedModel {
             Some(ScriptedStep::Computed(respond)) => respond(&request).map(ModelStream::from),
             None => {
                 let fallback = lock(&self.0.fallback).clone();
-                let ended =
-                    || Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended"));
-                fallback.map_or_else(ended, |respond| respond(&request)).map(ModelStream::from)
+                match fallback {
+                    Some(respond) => respond(&request).map(ModelStream::from),
+                    None => Err(ModelError::new(ModelErrorKind::Other, "the script of the model has ended")),
+                }
             }
         };
         lock(&self.0.requests).push(request);

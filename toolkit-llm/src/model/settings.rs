@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The amount of thinking, also called reasoning, before a model answers.
+/// The amount of thinking (reasoning) before a model answers.
 ///
-/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting is converted to
-/// the nearest supported setting and reported as a loss.
+/// A provider supports levels of effort, a number of tokens, or both. An unsupported setting becomes the
+/// nearest supported one, reported as a loss.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -33,7 +33,7 @@ impl From<Effort> for Thinking {
     }
 }
 
-/// A level of thinking effort, from the fastest answer to the most thorough one.
+/// A level of thinking effort.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -61,7 +61,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// The levels from low to high. Each has the name that providers use, and a comparable number of tokens.
+    /// The levels from low to high, each with its name and a comparable number of tokens.
     const LEVELS: [(Self, &'static str, u32); 6] = [
         (Self::Minimal, "minimal", 1_024),
         (Self::Low, "low", 2_048),
@@ -74,31 +74,46 @@ impl Effort {
     /// Returns the name of the level, such as `low`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or("medium", |(_, name, _)| name)
+        for (level, name, _) in Self::LEVELS {
+            if level == self {
+                return name;
+            }
+        }
+        "medium"
     }
 
-    /// Returns a number of thinking tokens comparable with the level, for models that support only a number.
+    /// Returns a comparable number of tokens, for models without levels.
     #[must_use]
     pub fn tokens(self) -> u32 {
-        Self::LEVELS.iter().find(|(level, ..)| *level == self).map_or(8_192, |(.., tokens)| *tokens)
+        for (level, _, tokens) in Self::LEVELS {
+            if level == self {
+                return tokens;
+            }
+        }
+        8_192
     }
 
-    /// Returns the lowest level that is comparable with at least this number of tokens, for models that
+    /// Returns the lowest level comparable with at least this number of tokens, for models that
     /// support only levels.
     #[must_use]
     pub fn of_tokens(tokens: u32) -> Self {
-        Self::LEVELS.iter().find(|(.., most)| tokens <= *most).map_or(Self::Max, |(level, ..)| *level)
+        for (level, _, most) in Self::LEVELS {
+            if tokens <= most {
+                return level;
+            }
+        }
+        Self::Max
     }
 }
 
-/// The settings for prompt caching. A provider can reuse the unchanged beginning of a request, which costs
-/// less and is faster.
+/// The settings for prompt caching: the reuse of the unchanged beginning of a request, which saves
+/// cost and time.
 ///
-/// OpenAI and Gemini cache prompts automatically. Anthropic caches prompts only on request, and by default
-/// chooses how much of the request is cached. With [cache points](CachePoint), the program chooses.
+/// OpenAI and Gemini cache prompts automatically. Anthropic caches them only on request, and
+/// chooses the cached part unless there are [cache points](CachePoint).
 ///
-/// Some providers charge extra for input tokens written into a cache. [`Price`](crate::Price) has a price for
-/// these tokens, and [`Usage`](crate::Usage) counts them.
+/// Some providers charge extra for input tokens written into a cache. [`Price`](crate::Price) and
+/// [`Usage`](crate::Usage) have them separately.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -112,30 +127,31 @@ impl Effort {
 #[serde(default)]
 #[non_exhaustive]
 pub struct PromptCache {
-    /// A key that requests with the same beginning share. OpenAI sends requests with the same key to the same
-    /// cache.
+    /// A key shared by requests with the same beginning. OpenAI sends them to the same cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Whether the provider caches the prompt for a long time: one hour at Anthropic, up to 24 hours at
-    /// OpenAI. Otherwise, it caches the prompt for some minutes.
+    /// Whether prompts stay cached for a long time: one hour at Anthropic, up to 24 hours at
+    /// OpenAI. The default is some minutes.
     pub long_lifetime: bool,
-    /// The cache points, for Anthropic and Bedrock. Without cache points, Anthropic chooses the cached part,
-    /// and Bedrock caches only for models that cache automatically.
+    /// The cache points, for Anthropic and Bedrock.
+    ///
+    /// Without cache points, Anthropic chooses the cached part, and Bedrock caches only for models that cache
+    /// automatically.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<CachePoint>,
 }
 
-/// A place in a request up to which the provider caches the request. A request consists of the tools, the
-/// instructions and the messages, in this order.
+/// A place up to which a request is cached. The order is tools, instructions, messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CachePoint {
     /// After the tool definitions. Useful if agents with different instructions have the same tools.
     Tools,
-    /// After the instructions. Useful for many conversations with the same instructions.
+    /// After the instructions. Useful for conversations with the same instructions.
     System,
-    /// After the last message. Each request of a conversation then reads the cache that the previous request wrote.
+    /// After the last message. Each request of a conversation then reads what the previous one
+    /// wrote.
     History,
 }
 
@@ -157,13 +173,13 @@ setters! { PromptCache:
     /// assert_eq!(cache.points.len(), 2);
     /// ```
     with_points(points: impl IntoIterator<Item = CachePoint>) = points.into_iter().collect();
-    /// Sets the key that requests with the same beginning share.
+    /// Sets the key shared by requests with the same beginning.
     with_key(key: impl Into<String>) = Some(key.into());
-    /// Sets whether the provider caches the prompt for a long time.
+    /// Sets whether prompts stay cached for a long time.
     with_long_lifetime(long_lifetime: bool) = long_lifetime;
 }
 
-/// The provider's processing tier. The tier determines the price and the speed of a request.
+/// The provider's processing tier, which determines price and speed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -176,15 +192,15 @@ pub enum ServiceTier {
     Flex,
     /// Faster and more expensive.
     Priority,
-    /// Another tier, under the name that the provider uses.
+    /// Another tier, by the provider's name.
     Other(String),
 }
 
-/// A way in which the provider stores the conversation. Requests then contain only the messages after the
-/// latest stored response, instead of the whole history.
+/// How the provider stores the conversation. Requests contain only the messages after the latest
+/// stored response.
 ///
-/// Only the Responses API stores conversations. For other APIs, the whole history is sent, and the setting is
-/// reported as a loss.
+/// Only the Responses API stores conversations. For other APIs, the whole history is sent, and a
+/// loss is reported.
 ///
 /// ```
 /// use toolkit_ai::llm::ModelOptions;
@@ -199,9 +215,10 @@ pub enum ServiceTier {
 pub enum ServerState {
     /// The provider stores each response. A request contains the id of the latest one.
     Responses,
-    /// The provider adds all messages to the conversation with this id. The program creates the conversation.
+    /// The provider adds all messages to the conversation with this id. The program creates the
+    /// conversation.
     ///
-    /// After a compaction or after a guardrail has changed an answer, an agent no longer uses the conversation, because
-    /// it still contains the originals. From then on, requests work as with [`Responses`](Self::Responses).
+    /// After a compaction, or after a guardrail has changed an answer, the conversation still
+    /// contains the originals. An agent then continues as with [`Responses`](Self::Responses).
     Conversation(String),
 }

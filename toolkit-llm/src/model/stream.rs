@@ -37,44 +37,44 @@ type Pieces = dyn Stream<Item = Result<StreamEvent, ModelError>> + Send;
 /// # }).unwrap();
 /// ```
 pub struct ModelStream {
-    /// The pieces that already exist or were already received.
+    /// The pieces that already exist.
     ready: VecDeque<Result<StreamEvent, ModelError>>,
     rest: Option<Pin<Box<Pieces>>>,
-    /// The tokens in the received pieces, until the first of these pieces is received again.
+    /// The tokens in the received pieces, until the first of them is received again.
     unreported: Option<Box<Unreported>>,
 }
 
 impl ModelStream {
-    /// Creates a stream from a stream of pieces. The last piece must be [`StreamEvent::Done`] or an error.
+    /// Creates a stream from pieces. The last one must be [`StreamEvent::Done`] or an error.
     #[must_use]
     pub fn new(pieces: impl Stream<Item = Result<StreamEvent, ModelError>> + Send + 'static) -> Self {
         Self { ready: VecDeque::new(), rest: Some(Box::pin(pieces)), unreported: None }
     }
 
-    /// Creates a stream from pieces that already exist. The last piece must be [`StreamEvent::Done`] or an
-    /// error.
+    /// Creates a stream from existing pieces. The last one must be [`StreamEvent::Done`] or an error.
     #[must_use]
     pub fn from_pieces(pieces: impl IntoIterator<Item = Result<StreamEvent, ModelError>>) -> Self {
         Self { ready: pieces.into_iter().collect(), rest: None, unreported: None }
     }
 
-    /// Adds the tokens of failed attempts, and sets the price of the stream's own tokens. If the stream is dropped,
-    /// `account` counts what its pieces do not report.
+    /// Adds the tokens of failed attempts, and the price of the stream's own tokens.
+    ///
+    /// If the stream is dropped, `account` counts what its pieces do not report.
     pub(super) fn counted(self, failed: Bill, price: Option<Price>, account: Option<Account>) -> Self {
-        let first = (!failed.is_empty()).then_some(StreamEvent::Usage(failed.usage));
+        let first = if failed.is_empty() { None } else { Some(StreamEvent::Usage(failed.usage)) };
         let mut unreported = Unreported::new(account);
         unreported.bill = failed;
         let reported = Usage::default();
         Self::new(CountedStream { pieces: self, first, failed, price, reported, unreported })
     }
 
-    /// Returns the next piece. Returns `None` after the last one.
+    /// Returns the next piece, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<StreamEvent, ModelError>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the first piece of the answer, to find out whether the request has succeeded. The returned stream
-    /// still yields this piece.
+    /// Waits for the first piece, which shows whether the request has succeeded. The returned stream still
+    /// yields it.
     ///
     /// # Errors
     /// [`ModelError`] if the first piece is an error, or if there are no pieces.
@@ -116,22 +116,24 @@ impl ModelStream {
 }
 
 impl ModelResponse {
-    /// Returns the response as the pieces of a stream: the reasoning, the text, the calls, and the complete
-    /// response.
+    /// Returns the reasoning, the text, the calls, and the complete response as pieces.
     pub(crate) fn deltas(self) -> Vec<StreamEvent> {
-        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let reasoning = text(&self.message.reasoning).map(StreamEvent::Reasoning);
-        let said = text(&self.message.text).map(StreamEvent::Text);
-        let mut deltas: Vec<StreamEvent> = reasoning.into_iter().collect();
+        let message = &self.message;
+        let mut deltas = Vec::new();
+        if !message.reasoning.is_empty() {
+            deltas.push(StreamEvent::Reasoning(message.reasoning.clone()));
+        }
         deltas.extend(self.hosted.iter().cloned().map(StreamEvent::Hosted));
-        deltas.extend(said);
+        if !message.text.is_empty() {
+            deltas.push(StreamEvent::Text(message.text.clone()));
+        }
         deltas.extend(self.message.calls.iter().cloned().map(StreamEvent::Call));
         deltas.push(StreamEvent::Done(Box::new(self)));
         deltas
     }
 }
 
-/// Creates a stream from a complete response: the reasoning, the text, the calls, and the response itself.
+/// Creates a stream from a complete response.
 impl From<ModelResponse> for ModelStream {
     fn from(response: ModelResponse) -> Self {
         Self::from_pieces(response.deltas().into_iter().map(Ok))
@@ -148,7 +150,10 @@ impl Stream for ModelStream {
             }
             return Poll::Ready(Some(piece));
         }
-        self.rest.as_mut().map_or(Poll::Ready(None), |rest| rest.as_mut().poll_next(context))
+        match &mut self.rest {
+            Some(rest) => rest.as_mut().poll_next(context),
+            None => Poll::Ready(None),
+        }
     }
 }
 
@@ -168,26 +173,26 @@ impl Attempt for ModelStream {
 /// A stream after failed attempts, or of a model with a price.
 struct CountedStream {
     pieces: ModelStream,
-    /// The token counts of the failed attempts, until they are the first piece.
+    /// The token counts of the failed attempts, until the first piece reports them.
     first: Option<StreamEvent>,
     failed: Bill,
     price: Option<Price>,
-    /// The token counts that the stream itself has reported.
     reported: Usage,
-    /// What is unknown to the receiver of the pieces so far.
+    /// The tokens that the pieces have not reported.
     unreported: Unreported,
 }
 
 impl CountedStream {
-    /// Returns the tokens of the failed attempts and of the stream so far.
     fn bill(&self) -> Bill {
         let mut bill = Bill::from(self.reported);
-        bill = self.price.map_or(bill, |price| bill.at(&price));
+        if let Some(price) = &self.price {
+            bill = bill.at(price);
+        }
         bill += self.failed;
         bill
     }
 
-    /// Ends the stream. Returns the token counts that it has reported, and the tokens of the failed attempts.
+    /// Ends the stream. Returns its reported token counts, and the tokens of the failed attempts.
     fn end(&mut self) -> (Usage, Bill) {
         self.unreported.take();
         (take(&mut self.reported), take(&mut self.failed))

@@ -10,42 +10,41 @@ use crate::stream::event_stream::EventDecoder;
 use serde_json::Value;
 use std::fmt;
 
-/// The last events of a streamed response, with the complete response.
+/// The last events of a stream, with the complete response.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StreamEnd {
-    /// The last events. They include calls whose end was not certain before the end of the stream, calls without
-    /// arguments, and calls that were cut off.
+    /// The last events, including cut-off calls, calls without arguments, and calls whose end was
+    /// uncertain.
     pub events: Vec<StreamEvent>,
-    /// The response. It has the same calls as the events, with the same ids.
+    /// The response, with the calls and ids of the events.
     ///
     /// # Errors
-    /// [`WireError`] if the stream contained no response, or if the provider reported an error instead of a
-    /// response.
+    /// [`WireError`] if the stream contained no response, or an error of the provider instead.
     pub response: Result<Response, WireError>,
-    /// The error reported by the provider in the last event, if the body ended before the end of this event.
-    /// [`push`](StreamAccumulator::push) returns all other errors.
+    /// The provider's error in an incomplete last event. [`push`](StreamAccumulator::push) returns
+    /// all other errors.
     pub failure: Option<WireError>,
-    /// The complete response body, as in a response without streaming. It has all fields of the provider,
-    /// including fields that [`response`](Self::response) does not have.
+    /// The complete body, as without streaming. It also has the fields that
+    /// [`response`](Self::response) lacks.
     pub body: Value,
-    /// Whether the provider announced the end of the response. If not, the connection broke before the
-    /// response was complete.
+    /// Whether the provider announced the end of the response. If not, the connection broke.
     pub is_complete: bool,
 }
 
-/// Assembles a streamed response. Each call is returned as soon as it is complete, so it can run while the
-/// model is still writing.
+/// Assembles a streamed response, and returns each call as soon as it is complete.
 ///
 /// Pass the JSON of each event to [`push`](Self::push), or the bytes of the response body to
-/// [`push_bytes`](Self::push_bytes). Calls may be interleaved, and their arguments may be split anywhere.
-/// Each call is returned exactly once. If the stream ends in the middle of a call, [`finish`](Self::finish)
-/// returns the incomplete call, and dispatching it gives a result that explains the problem to the model.
+/// [`push_bytes`](Self::push_bytes). Calls may be interleaved, and their arguments may be split
+/// anywhere. Each call is returned exactly once. If the stream ends in the middle of a call,
+/// [`finish`](Self::finish) returns the incomplete call. Dispatching it gives a result that
+/// explains the problem to the model.
 ///
-/// A call without arguments is returned last, because its arguments may still follow: some servers send them under
-/// another index or id, or without the name. Arguments that match no call belong to the only call without arguments. If
-/// there are several such calls, they count as cut off. Gemini and Ollama find the call of a result by its position if
-/// calls have no ids; the calls after a call without arguments then wait for it.
+/// A call without arguments is returned last, because some servers send its arguments under another
+/// index or id, or without the name. Arguments that match no call belong to the only call without
+/// arguments. If there are several such calls, they count as cut off. Gemini and Ollama match
+/// results to calls without ids by position; there, the calls after a call without arguments wait
+/// for it.
 ///
 /// ```
 /// use serde_json::json;
@@ -77,10 +76,11 @@ impl StreamAccumulator {
 
     /// Enables events with the pieces of a call's arguments, while the model writes them.
     ///
-    /// The pieces of a call come between [`CallStarted`](StreamEvent::CallStarted) and
-    /// [`Call`](StreamEvent::Call). Together, they are the JSON of the call's arguments, but spaces and escapes
-    /// may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). The pieces of a custom tool's
-    /// call are its free text. A call has no pieces if it has no arguments, or if the provider sends them at once.
+    /// The pieces come between [`CallStarted`](StreamEvent::CallStarted) and
+    /// [`Call`](StreamEvent::Call). Together, they are the JSON of the arguments; spaces and
+    /// escapes may differ from [`ToolCall::arguments`](toolkit_core::ToolCall::arguments). For a
+    /// custom tool, they are the free text. A call has no pieces if it has no arguments, or if the
+    /// provider sends them at once.
     ///
     /// ```
     /// use serde_json::json;
@@ -104,24 +104,27 @@ impl StreamAccumulator {
     /// Processes the JSON of one event, or of several events sent as a list.
     ///
     /// # Errors
-    /// [`WireError`] if the event is not an event of the format, or if it reports a failure of the provider.
-    /// Nothing received earlier is lost: push further events, or finish the stream.
+    /// [`WireError`] if the event is not of the format, or reports a failure. Earlier events are
+    /// kept: push further events, or finish the stream.
     pub fn push(&mut self, event: &Value) -> Result<Vec<StreamEvent>, WireError> {
         let events = event.as_array().map_or(std::slice::from_ref(event), Vec::as_slice);
-        let pushed = events.iter().try_for_each(|event| self.codec.push(&mut self.stream, event));
-        // A blocked answer is complete.
-        self.stream.is_broken |=
-            pushed.as_ref().is_err_and(|error| error.report().is_some() && !error.is_blocked());
-        pushed.map(|()| self.stream.take_events())
+        for event in events {
+            if let Err(error) = self.codec.push(&mut self.stream, event) {
+                // A blocked answer is complete.
+                self.stream.is_broken |= error.report().is_some() && !error.is_blocked();
+                return Err(error);
+            }
+        }
+        Ok(self.stream.take_events())
     }
 
-    /// Processes the next bytes of a response body. The bytes may be split anywhere, even within a character.
+    /// Processes the next bytes of a response body, split anywhere, even within a character.
     ///
-    /// The body contains server-sent events, JSON objects that begin on lines of their own, a list of JSON objects, or the binary event
-    /// stream of Amazon Web Services. The encoding is recognised from the first byte.
+    /// The body contains server-sent events, JSON objects on lines of their own, a list of JSON
+    /// objects, or the binary event stream of Amazon Web Services. The first byte decides which.
     ///
-    /// The returned errors are the errors of [`push`](Self::push), and errors for events with invalid JSON or
-    /// too much data. The events before and after an error are returned as well.
+    /// The errors are those of [`push`](Self::push), invalid JSON, and events with too much data.
+    /// The events before and after an error are returned as well.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -135,7 +138,13 @@ impl StreamAccumulator {
     /// ```
     pub fn push_bytes(&mut self, bytes: &[u8]) -> Vec<Result<StreamEvent, WireError>> {
         match self.bytes.push(bytes) {
-            Ok(completed) => completed.iter().flat_map(|data| self.take_data(data)).collect(),
+            Ok(completed) => {
+                let mut events = Vec::new();
+                for data in &completed {
+                    events.append(&mut self.take_data(data));
+                }
+                events
+            }
             Err(expected) => vec![Err(WireError::new("data", expected))],
         }
     }
@@ -149,32 +158,40 @@ impl StreamAccumulator {
         if data.is_empty() || data == "[DONE]" {
             return Vec::new();
         }
-        let event = serde_json::from_str::<Value>(data)
-            .map_err(|error| WireError::new("data", format!("the JSON of an event ({error})")));
-        match event.and_then(|event| self.push(&event)) {
+        let event = match serde_json::from_str::<Value>(data) {
+            Ok(event) => event,
+            Err(error) => {
+                return vec![Err(WireError::new("data", format!("the JSON of an event ({error})")))];
+            }
+        };
+        match self.push(&event) {
             Ok(events) => events.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
     }
 
-    /// Returns the message so far in the JSON of the provider, as [`Response::native`] does at the end. It
-    /// contains the complete parts, such as text, signed thinking and the calls already returned. It is empty
-    /// while there is neither text nor a call.
+    /// Returns the message so far, like [`Response::native`].
+    ///
+    /// It contains the complete parts, such as text, signed thinking and the calls already returned. It is
+    /// empty while there is neither text nor a call.
     #[must_use]
     pub fn native(&self) -> Vec<Value> {
         let mut stream = self.stream.clone();
-        stream.messages.values_mut().for_each(|message| message.parts.keep_complete());
+        for message in stream.messages.values_mut() {
+            message.parts.keep_complete();
+        }
         self.written(stream)
     }
 
-    /// Returns the parts of [`native`](Self::native) that earlier calls of this method have not returned, up to the
-    /// last complete call. It is empty if there is no new call.
+    /// Returns the new parts of [`native`](Self::native) up to the last complete call. It is empty
+    /// without a new call.
     ///
-    /// A program that saves these parts with each call can send them back after the stream has broken, or after
-    /// a restart. Providers of signed thinking refuse a call without the thinking before it. The new parts are in
-    /// messages of their own, for example in a further message with the role `assistant` and a list `content`.
-    /// A call without arguments comes after later calls.
-    /// In APIs whose messages have other fields than parts, such as Chat Completions, each message repeats these fields.
+    /// A program that saves these parts with each call can send them back after a broken stream or
+    /// a restart. Providers of signed thinking refuse a call without the thinking before it. The
+    /// new parts are in messages of their own, for example a further message with the role
+    /// `assistant` and a list `content`. A call without arguments comes after later calls. In APIs
+    /// whose messages have other fields than parts, such as Chat Completions, each message repeats
+    /// these fields.
     ///
     /// ```
     /// use serde_json::json;
@@ -199,42 +216,54 @@ impl StreamAccumulator {
         }
     }
 
-    /// Writes the messages of a stream for the next request.
     fn written(&self, mut stream: Assembly) -> Vec<Value> {
         let body = self.codec.finish(&mut stream);
-        let response = super::response(self.codec, &body, Some(stream.take_calls()));
-        response.map(|response| response.native).unwrap_or_default()
+        match super::response(self.codec, &body, Some(stream.take_calls())) {
+            Ok(response) => response.native,
+            Err(_) => Vec::new(),
+        }
     }
 
-    /// Returns the token counts that the provider has reported so far, as [`Response::usage`] does at the end. Most
-    /// providers report them only at the end; Anthropic reports the input tokens at the beginning.
+    /// Returns the token counts so far, like [`Response::usage`].
+    ///
+    /// Most providers report them only at the end; Anthropic reports the input tokens at the beginning.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut reported = Fields::new();
         for pointer in self.codec.facts().usage.pointers() {
             let name = pointer.split('/').nth(1).unwrap_or_default();
-            if let Some(value) = self.stream.body.get(name).filter(|_| !reported.contains_key(name)) {
+            if let Some(value) = self.stream.body.get(name)
+                && !reported.contains_key(name)
+            {
                 reported.insert(name.to_owned(), value.clone());
             }
         }
         if reported.is_empty() { Usage::default() } else { super::usage(self.codec, &reported.into()) }
     }
 
-    /// Returns whether the bytes passed so far contained the event `[DONE]`. No events follow it, but the
-    /// server may keep the connection open.
+    /// Returns whether `[DONE]` has arrived. No events follow it, but the server may keep the
+    /// connection open.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Ends the stream and returns the response, even if the provider did not announce the end.
+    /// Ends the stream, complete or not, and returns the response.
     #[must_use]
     pub fn finish(mut self) -> StreamEnd {
-        // An incomplete event at the end of a broken response is ignored, but not a report in a complete one.
-        let last = self.bytes.finish().map(|data| self.take_data(&data));
-        let (last, failed): (Vec<_>, Vec<_>) = last.into_iter().flatten().partition(Result::is_ok);
-        let mut events: Vec<StreamEvent> = last.into_iter().flatten().collect();
-        let failure = failed.into_iter().filter_map(Result::err).find(|error| error.report().is_some());
+        // An incomplete event is ignored at the end of a broken response, but reported in a
+        // complete one.
+        let mut events = Vec::new();
+        let mut failure = None;
+        if let Some(data) = self.bytes.finish() {
+            for last in self.take_data(&data) {
+                match last {
+                    Ok(event) => events.push(event),
+                    Err(error) if failure.is_none() && error.report().is_some() => failure = Some(error),
+                    Err(_) => {}
+                }
+            }
+        }
         let is_complete = !self.stream.is_broken && self.codec.is_complete(&self.stream);
         let body = self.codec.finish(&mut self.stream);
         events.append(&mut self.stream.take_events());
@@ -242,7 +271,9 @@ impl StreamAccumulator {
         if let (Ok(response), false) = (&mut response, is_complete) {
             response.finish = FinishReason::Interrupted;
         }
-        let failure = failure.filter(|_| response.is_err() || !is_complete);
+        if response.is_ok() && is_complete {
+            failure = None;
+        }
         StreamEnd { events, response, failure, body, is_complete }
     }
 }
@@ -257,7 +288,7 @@ impl fmt::Debug for StreamAccumulator {
 mod tests {
     use crate::facts::ApiFormat;
 
-    /// For each API, an event with the text `a`, and the event that announces the end of the stream.
+    /// For each API, an event with the text `a`, and the last event.
     const SAID: [(ApiFormat, &str, &str); 4] = [
         (
             ApiFormat::OpenAiChat,

@@ -15,7 +15,7 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
-/// Returns the events of a response with one call and its arguments in `pieces`.
+/// Returns a response with one call, whose arguments are `pieces`.
 fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     let each = |event: &dyn Fn(&String) -> Value| pieces.iter().map(event).collect::<Vec<_>>();
     let (begin, middle, end) = match format {
@@ -96,7 +96,6 @@ fn stream(format: ApiFormat, pieces: &[String]) -> Vec<Value> {
     begin.into_iter().chain(middle).chain(end).collect()
 }
 
-/// Returns all events that a stream yields, with or without the pieces of arguments.
 fn events(format: ApiFormat, chunks: &[Value], has_pieces: bool) -> Vec<StreamEvent> {
     let mut stream = format.accumulator();
     if has_pieces {
@@ -108,7 +107,7 @@ fn events(format: ApiFormat, chunks: &[Value], has_pieces: bool) -> Vec<StreamEv
     events
 }
 
-/// Returns the pieces of the arguments, and checks that they come between the start and the end of the call.
+/// Returns the pieces, and checks that they come between the start and the end of the call.
 fn pieces(format: ApiFormat, chunks: &[Value]) -> Vec<String> {
     let found = events(format, chunks, true);
     let without: Vec<_> =

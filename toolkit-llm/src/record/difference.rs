@@ -2,17 +2,15 @@
 
 use serde_json::Value;
 
-/// The maximum number of differences to list.
 const MAX_LINES: usize = 10;
 
-/// The maximum number of characters to show of each value.
+/// The maximum number of characters of a value.
 const MAX_CHARS: usize = 80;
 
-/// The word shown in place of a value that does not exist.
+/// Stands for a missing value.
 const ABSENT: &str = "nothing";
 
-/// Lists the differences between a recorded request and a new one. Each line has the JSON path of one
-/// difference.
+/// Lists the differences of two requests with JSON paths.
 pub(super) fn differences(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);
@@ -40,23 +38,26 @@ fn compare(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found: &
             }
         }
         (Some(Value::String(before)), Some(Value::String(now))) => {
-            // Show both strings, starting shortly before their first difference.
+            // Show both strings from shortly before their first difference.
             let common = before.chars().zip(now.chars()).take_while(|(one, other)| one == other).count();
             let begin = common.saturating_sub(MAX_CHARS / 4);
             found.push(format!("\n- `{path}`: recorded {}, asked {}", part(before, begin), part(now, begin)));
         }
         (recorded, asked) => {
-            let shown = |value: Option<&Value>| match value {
-                None => ABSENT.to_owned(),
-                Some(Value::String(text)) => part(text, 0),
-                Some(value) => shorten(&value.to_string()),
-            };
             found.push(format!("\n- `{path}`: recorded {}, asked {}", shown(recorded), shown(asked)));
         }
     }
 }
 
-/// Returns `text` as a JSON string, beginning at the character index `begin` and shortened.
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => ABSENT.to_owned(),
+        Some(Value::String(text)) => part(text, 0),
+        Some(value) => shorten(&value.to_string()),
+    }
+}
+
+/// Returns a part of `text` as a JSON string.
 fn part(text: &str, begin: usize) -> String {
     let rest: String = text.chars().skip(begin).collect();
     let before = if begin > 0 { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! A model that records the requests and answers of another model.
+//! A model that records another model's requests and answers.
 
 use super::exchange::{Exchange, RecordedAnswer, fingerprint, recorded, unusable};
 use super::secrets::Secrets;
@@ -15,19 +15,18 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-/// A wrapper of a model that records requests and answers in a file. A [`Replay`](crate::record::Replay)
-/// reads the file.
+/// A model that records requests and answers in a file, for a [`Replay`](crate::record::Replay).
 ///
-/// Each line of the file is the JSON of one model call. It contains the request (instructions, messages,
-/// tools, options), and the response, the deltas of the stream, or the error.
+/// Each line is the JSON of one model call: the request (instructions, messages, tools, options), and the
+/// response, the deltas of the stream, or the error.
 ///
 /// The API keys of providers are not part of a request. In addition, the recorder replaces these secrets:
 /// - the values of environment variables and extra request fields, if their names end in `key`, `token`,
 ///   `secret`, `password`, `credentials` or `authorization`;
 /// - the strings added by [`with_secret`](Self::with_secret).
 ///
-/// The recorder also finds secrets in the JSON text of arguments, and across the deltas of a stream. Deltas of the same
-/// text are recorded as one if they contain a secret. Otherwise, messages of users and tools are recorded unchanged.
+/// Secrets are also found in the JSON text of arguments, and across the deltas of a stream, which are then
+/// recorded as one. Otherwise, messages of users and tools are recorded unchanged.
 ///
 /// ```
 /// use toolkit_ai::llm::{ChatModel, ScriptedModel};
@@ -50,7 +49,6 @@ pub struct Recorder<M> {
     tape: Tape,
 }
 
-/// The open recording file, and the secrets to replace.
 #[derive(Clone)]
 struct Tape {
     path: PathBuf,
@@ -59,7 +57,7 @@ struct Tape {
 }
 
 impl<M: ChatModel> Recorder<M> {
-    /// Creates a recorder for `model`. The file at `path` is created, or emptied if it exists.
+    /// Creates a recorder for `model`. The file at `path` is created or emptied.
     ///
     /// # Errors
     /// The file cannot be created.
@@ -74,8 +72,7 @@ impl<M: ChatModel> Recorder<M> {
         }
     }
 
-    /// Replaces `secret` with `[secret]` everywhere in the recording. Strings shorter than eight bytes are
-    /// not replaced.
+    /// Replaces `secret` with `[secret]` everywhere in the recording, if it has at least eight bytes.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.tape.secrets.add(secret.into(), "secret");
@@ -92,12 +89,12 @@ impl<M: ChatModel> Recorder<M> {
 
 impl Tape {
     fn write(&self, exchange: Exchange, answer: RecordedAnswer) -> Result<(), ModelError> {
-        let exchange = serde_json::to_value(Exchange { answer, ..exchange });
-        let mut exchange = exchange.map_err(|error| self.failed(error))?;
-        self.secrets.hide(&mut exchange);
-        // Written in one go, so that the lines of concurrent answers do not mix.
+        let answered = Exchange { answer, ..exchange };
+        let mut json = serde_json::to_value(answered).map_err(|error| self.failed(error))?;
+        self.secrets.hide(&mut json);
+        // Written in one go, so that concurrent answers do not mix.
         let mut line = Vec::new();
-        append_json(&mut line, &exchange, MAX_NESTING)
+        append_json(&mut line, &json, MAX_NESTING)
             .map_err(|reason| self.failed(format_args!("it {reason}")))?;
         line.push(b'\n');
         let mut file = lock(&self.file);
@@ -142,11 +139,10 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
     }
 }
 
-/// A stream of deltas that is recorded while it is read.
 struct RecordedStream {
     stream: ModelStream,
     tape: Tape,
-    /// The recorded request. `None` after the answer was written to the file.
+    /// `None` after the answer was written.
     exchange: Option<Exchange>,
     deltas: Vec<StreamEvent>,
 }
@@ -181,7 +177,7 @@ impl Stream for RecordedStream {
     }
 }
 
-/// Records the deltas so far if the stream is dropped before its end.
+/// Records the deltas of a dropped stream.
 impl Drop for RecordedStream {
     fn drop(&mut self) {
         // `drop` cannot return an error.

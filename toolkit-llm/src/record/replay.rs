@@ -8,20 +8,19 @@ use crate::message::{ModelResponse, RequestLoss};
 use crate::model::{
     ChatModel, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use toolkit_core::schema::SchemaLoss;
 
-/// A model that replays the answers recorded by a [`Recorder`](crate::record::Recorder), without a network.
+/// A model that replays the answers of a [`Recorder`](crate::record::Recorder), without a network.
 ///
-/// Each recorded answer is returned once, for a request equal to its recorded request. The order of requests
-/// does not matter, so several agents may use one replay at the same time. Clones share the answers that are
-/// not used yet.
+/// Each recorded answer is returned once, for a request equal to the recorded one. The order does not matter,
+/// so several agents may use one replay at the same time. Clones share the unused answers.
 ///
-/// Any other request fails. The error compares its instructions, messages, tools and options with the first
-/// recorded request that is not used yet.
+/// Any other request fails. The error compares it with the first unused request.
 ///
 /// ```no_run
 /// use toolkit_ai::llm::ChatModel;
@@ -49,65 +48,66 @@ impl Replay {
     /// The file cannot be read, or a line is invalid.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path: Arc<Path> = path.as_ref().into();
-        let text = fs::read_to_string(&path).map_err(|error| unusable(&path, error))?;
-        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        let read = |(text, line): (&str, usize)| {
+        let recording = fs::read_to_string(&path).map_err(|error| unusable(&path, error))?;
+        let mut entries: VecDeque<(usize, Exchange)> = VecDeque::new();
+        for (text, line) in recording.lines().zip(1..) {
+            if text.trim().is_empty() {
+                continue;
+            }
             let mut exchange: Exchange = serde_json::from_str(text)
                 .map_err(|error| unusable(&path, format_args!("line {line}: {error}")))?;
-            // The digest is computed again, because the recorded request may have been edited by hand.
+            // The recorded request may have been edited by hand.
             exchange.fingerprint = fingerprint(&exchange.request);
-            Ok((line, exchange))
-        };
-        let entries: VecDeque<(usize, Exchange)> = lines.map(read).collect::<Result<_, ModelError>>()?;
+            entries.push_back((line, exchange));
+        }
         let model = entries.front().map_or("replay", |(_, exchange)| exchange.model.as_str()).into();
         let secrets = Secrets::of_environment();
         Ok(Self { path, model, lenient: false, secrets, remaining: Arc::new(Mutex::new(entries)) })
     }
 
-    /// Answers each unrecorded request with the first recorded answer that is not used yet, instead of an
-    /// error.
+    /// Answers each unrecorded request with the first unused answer, instead of an error.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// Adds a secret to replace in requests, so that they match the recording. The recorder must have
-    /// [replaced](crate::record::Recorder::with_secret) the same secret.
+    /// Adds a secret that the recorder has [replaced](crate::record::Recorder::with_secret), to replace it in
+    /// requests, too.
     #[must_use]
     pub fn with_secret(mut self, secret: impl Into<String>) -> Self {
         self.secrets.add(secret.into(), "secret");
         self
     }
 
-    /// Returns the number of recorded answers that are not used yet.
+    /// Returns the number of unused answers.
     #[must_use]
     pub fn remaining(&self) -> usize {
         lock(&self.remaining).len()
     }
 
     fn next(&self, request: &ModelRequest) -> Result<RecordedAnswer, ModelError> {
-        let failed = |text: String| {
-            ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
-        };
-        let asked = recorded(request, &self.secrets).map_err(|error| failed(error.to_string()))?;
+        let asked = recorded(request, &self.secrets).map_err(|error| self.failed(&error.to_string()))?;
         let wanted = fingerprint(&asked);
         let mut entries = lock(&self.remaining);
         let index = match entries.iter().position(|(_, exchange)| exchange.fingerprint == wanted) {
             Some(index) => index,
             None => match entries.front() {
-                None => return Err(failed("the recording has ended".to_owned())),
+                None => return Err(self.failed("the recording has ended")),
                 Some(_) if self.lenient => 0,
                 Some((line, exchange)) => {
                     let differences = differences(&exchange.request, &asked);
-                    return Err(failed(format!(
-                        "the request was not recorded; line {line} differs:{differences}"
-                    )));
+                    let text = format!("the request was not recorded; line {line} differs:{differences}");
+                    return Err(self.failed(&text));
                 }
             },
         };
         let found = entries.remove(index).map(|(_, exchange)| exchange.answer);
         Ok(found.unwrap_or_default())
+    }
+
+    fn failed(&self, text: &str) -> ModelError {
+        ModelError::new(ModelErrorKind::Other, format!("`{}`: {text}", self.path.display()))
     }
 }
 
@@ -124,15 +124,18 @@ impl ChatModel for Replay {
         stream_of(self.next(&request)?)
     }
 
-    /// Reports a loss if no recorded request contains this output format. The agent then chooses the same
-    /// answer mode as during the recording.
+    /// Reports a loss if no recorded request has this output format. The agent then chooses the recorded
+    /// answer mode.
     fn output_losses(&self, output: &OutputFormat) -> OutputLosses {
-        let is_recorded = |(_, exchange): &(usize, Exchange)| {
-            exchange.request.pointer("/options/output/name").is_some_and(|name| *name == output.name)
-        };
         let entries = lock(&self.remaining);
-        if entries.is_empty() || entries.iter().any(is_recorded) {
+        if entries.is_empty() {
             return OutputLosses::default();
+        }
+        for (_, exchange) in &*entries {
+            let name = exchange.request.pointer("/options/output/name").and_then(Value::as_str);
+            if name == Some(output.name.as_str()) {
+                return OutputLosses::default();
+            }
         }
         let reason = "the recorded requests do not ask the provider to enforce it";
         let loss = RequestLoss::from(SchemaLoss::new("/options/output/schema", "output", reason));
@@ -140,7 +143,6 @@ impl ChatModel for Replay {
     }
 }
 
-/// Returns the recorded answer as a stream.
 fn stream_of(answer: RecordedAnswer) -> Result<ModelStream, ModelError> {
     let RecordedAnswer { response, deltas, error } = answer;
     match (response, deltas, error) {

@@ -8,16 +8,15 @@ use std::mem::{Discriminant, discriminant};
 use toolkit_core::CallId;
 use toolkit_core::redaction::{Redactor, is_secret_name};
 
-/// The minimum length of a secret in bytes. Shorter values are usually settings, and could occur inside of
+/// The minimum length of a secret in bytes. Shorter values are usually settings, and may occur inside of
 /// words.
 const MIN_BYTES: usize = 8;
 
-/// Secrets, each with its replacement.
 #[derive(Clone)]
 pub(super) struct Secrets(Redactor);
 
 impl Secrets {
-    /// Collects the values of all environment variables with the name of a secret.
+    /// Collects the environment variables with the name of a secret.
     pub(super) fn of_environment() -> Self {
         let mut secrets = Self(Redactor::new());
         for (name, value) in env::vars_os() {
@@ -36,13 +35,13 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in all strings and member names of a JSON value.
+    /// Replaces the secrets in all strings and member names.
     pub(super) fn hide(&self, value: &mut Value) {
         self.0.redact_value(value);
     }
 
-    /// Replaces the values of all fields with the name of a secret, also in nested objects. `null` and
-    /// booleans stay unchanged.
+    /// Replaces the values of all fields with the name of a secret, also in nested objects, except `null` and
+    /// booleans.
     pub(super) fn hide_fields(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(Self::hide_fields),
@@ -58,8 +57,10 @@ impl Secrets {
         }
     }
 
-    /// Replaces the secrets in the deltas of a stream. A secret may be split between the pieces of a text. If so, the
-    /// first piece becomes the complete text, and the other pieces are removed.
+    /// Replaces the secrets in the deltas of a stream.
+    ///
+    /// If a secret is split between pieces, the first piece becomes the complete text, and the others are
+    /// removed.
     pub(super) fn hide_in_deltas(&self, deltas: &mut Vec<StreamEvent>) {
         let mut texts: HashMap<_, String> = HashMap::new();
         for delta in deltas.iter_mut() {
@@ -83,10 +84,10 @@ impl Secrets {
     }
 }
 
-/// The kind of a streamed text, and its call if the text is the arguments of a call.
+/// The kind of a streamed text, and the call whose arguments it is.
 type TextKey = (Discriminant<StreamEvent>, Option<CallId>);
 
-/// Returns the piece of text in a delta, and the key that all pieces of the same text have.
+/// Returns the text in a delta, and the key of all pieces of this text.
 fn piece(delta: &mut StreamEvent) -> Option<(TextKey, &mut String)> {
     let kind = discriminant(delta);
     match delta {

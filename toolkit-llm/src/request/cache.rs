@@ -6,7 +6,9 @@ use serde_json::Value;
 
 /// Adds the long lifetime to a cache point, if the settings ask for it.
 pub(crate) fn with_lifetime(mut point: Value, cache: &PromptCache) -> Value {
-    if let Some(fields) = point.as_object_mut().filter(|_| cache.long_lifetime) {
+    if cache.long_lifetime
+        && let Some(fields) = point.as_object_mut()
+    {
         fields.insert("ttl".to_owned(), "1h".into());
     }
     point

@@ -1,4 +1,4 @@
-//! The state of a streamed response while it is received. Its form is the same for every API.
+//! The state of a streamed response, in the same form for every API.
 //!
 //! A codec sorts the pieces of each event into fields of the body, fields of a message, and parts of a
 //! message. The complete body is written from them once, at the end.
@@ -17,9 +17,9 @@ pub(crate) struct Assembly {
     codec: &'static dyn PartCodec,
     /// The fields of the body except the messages, each with its latest value.
     pub(crate) body: Fields,
-    /// The messages, by their index in the response. There is almost always only one message.
+    /// The messages by their index, almost always only one.
     pub(crate) messages: BTreeMap<u64, StreamedMessage>,
-    /// Whether the provider announced the end by an event rather than by fields of the body.
+    /// Whether an event, rather than fields of the body, announced the end.
     pub(crate) is_over: bool,
     /// Whether the provider reported an error in an event.
     pub(crate) is_broken: bool,
@@ -27,10 +27,9 @@ pub(crate) struct Assembly {
     pub(crate) has_argument_events: bool,
 }
 
-/// One message of the model while it is received.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamedMessage {
-    /// The fields of the choice or candidate that contains the message, in APIs with several choices or candidates.
+    /// The fields of the choice or candidate around the message.
     pub(crate) around: Fields,
     /// The fields of the message except its parts.
     pub(crate) fields: Fields,
@@ -58,13 +57,13 @@ impl Assembly {
         })
     }
 
-    /// Returns the parts of the message, in APIs with a single message.
     pub(crate) fn parts(&mut self) -> &mut Parts {
         &mut self.message(0).parts
     }
 
-    /// Ends the parts of the only message and returns their JSON. If `reason` is `None`, the connection
-    /// broke, and what may be cut off counts as cut off.
+    /// Ends the parts of the only message and returns their JSON.
+    ///
+    /// Without a `reason`, the connection broke, and what may be cut off counts as cut off.
     pub(crate) fn end(&mut self, reason: Option<FinishReason>) -> Vec<Value> {
         let is_cut = self.is_broken || reason.as_ref().is_none_or(FinishReason::may_be_cut);
         let parts = self.parts();
@@ -73,18 +72,24 @@ impl Assembly {
         parts.take_json(reason.is_some() && is_cut)
     }
 
-    /// Returns a copy with the complete parts that earlier copies lack, up to the last complete call.
+    /// Returns a copy with the parts up to the last complete call that earlier copies lack.
     pub(crate) fn take_complete(&mut self) -> Self {
-        let messages = self.messages.iter_mut().map(|(index, message)| {
+        let mut messages = BTreeMap::new();
+        for (index, message) in &mut self.messages {
             let around = message.around.clone();
             let fields = message.fields.clone();
-            (*index, StreamedMessage { around, fields, parts: message.parts.take_complete() })
-        });
-        Self { messages: messages.collect(), body: self.body.clone(), ..*self }
+            let parts = message.parts.take_complete();
+            messages.insert(*index, StreamedMessage { around, fields, parts });
+        }
+        Self { messages, body: self.body.clone(), ..*self }
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
-        self.messages.values_mut().flat_map(|message| std::mem::take(&mut message.parts.events)).collect()
+        let mut events = Vec::new();
+        for message in self.messages.values_mut() {
+            events.append(&mut message.parts.events);
+        }
+        events
     }
 
     pub(crate) fn take_calls(&mut self) -> Vec<ToolCall> {

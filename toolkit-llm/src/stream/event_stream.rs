@@ -1,20 +1,20 @@
-//! Decodes streamed bytes into events. The bytes are text, a list in JSON, or the binary event stream of Amazon Web
-//! Services.
+//! Decodes streamed bytes into events.
+//!
+//! The bytes are text, a list in JSON, or the binary event stream of Amazon Web Services.
 
 use super::scan::ObjectScanner;
 use super::sse::{LONGEST, SseDecoder, TOO_LONG};
 use serde_json::Value;
 
-/// The length of a message's prelude in bytes: two lengths and a checksum of four bytes each.
+/// The length of a message's prelude in bytes: two lengths and a checksum.
 const PRELUDE: usize = 12;
 
-/// The length of a checksum in bytes.
 const CHECKSUM: usize = 4;
 
-/// Decodes the events in the bytes of a response. The encoding is recognised from the first byte that is no white space.
+/// Decodes the events in the bytes of a response.
 ///
-/// A binary event stream begins with the length of its first message, so its first byte is zero. Text never
-/// begins with a zero byte. A list in JSON begins with `[`, and neither a server-sent event nor an object does.
+/// The first byte after white space tells the encoding. A binary event stream begins with a zero byte, of the
+/// length of its first message, and a list in JSON with `[`. Neither a server-sent event nor an object does.
 #[derive(Debug, Default)]
 pub(crate) enum EventDecoder {
     #[default]
@@ -25,7 +25,9 @@ pub(crate) enum EventDecoder {
 }
 
 impl EventDecoder {
-    /// Processes the next bytes. Returns the JSON of each event completed by these bytes.
+    /// Processes the next bytes.
+    ///
+    /// Returns the JSON of each event completed by them.
     ///
     /// # Errors
     /// A description of the expected value, if the bytes contain something else.
@@ -46,8 +48,7 @@ impl EventDecoder {
         }
     }
 
-    /// Returns the last event of a response in text form, if the text ended without an empty line after the
-    /// event.
+    /// Returns the last event of a text without an empty line at its end.
     pub(crate) fn finish(&mut self) -> Option<String> {
         match self {
             Self::Text(decoder) => decoder.finish(),
@@ -56,12 +57,14 @@ impl EventDecoder {
     }
 }
 
-/// Decodes a list of JSON objects, as Gemini sends its events without `alt=sse`. Each object is an event.
+/// Decodes a list of JSON objects, which Gemini sends without `alt=sse`.
 #[derive(Debug, Default)]
 pub(crate) struct Elements {
     received: Vec<u8>,
     scanner: ObjectScanner,
-    /// Whether a value other than an object has arrived. Nothing more is then decoded.
+    /// Whether a value other than an object has arrived.
+    ///
+    /// Nothing more is then decoded.
     is_damaged: bool,
 }
 
@@ -91,14 +94,14 @@ impl Elements {
 
 /// Decodes the messages of a binary event stream (`application/vnd.amazon.eventstream`).
 ///
-/// The format is described in the Smithy specification, "Amazon Event Stream". A message consists of its
-/// length, the length of its headers, the checksum of both lengths, the headers, the payload, and the
-/// checksum of the message.
+/// The format is described in the Smithy specification, "Amazon Event Stream". A message has its length, the
+/// length of its headers, the checksum of both, the headers, the payload, and its own checksum.
 #[derive(Debug, Default)]
 pub(crate) struct EventMessages {
     received: Vec<u8>,
-    /// Whether a message was damaged. The start of the next message is then unknown, so nothing more can be
-    /// decoded.
+    /// Whether a message was damaged.
+    ///
+    /// The start of the next message is then unknown.
     is_damaged: bool,
 }
 
@@ -117,8 +120,7 @@ impl EventMessages {
                     at += length;
                 }
                 Ok(None) => break,
-                // The events before the damaged message are returned now. The error is returned with the next
-                // bytes.
+                // The events before the damaged message are returned now, and the error with the next bytes.
                 Err(_) if !events.is_empty() => break,
                 Err(expected) => {
                     *self = Self { is_damaged: true, ..Self::default() };
@@ -131,8 +133,9 @@ impl EventMessages {
     }
 }
 
-/// Reads the message at the beginning of `bytes`. Returns the length of the message, and the JSON of the
-/// event if the message is an event. Returns `None` if the message is incomplete.
+/// Reads the first message in `bytes`: its length, and the JSON of an event.
+///
+/// Returns `None` if the message is incomplete.
 fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str> {
     let (Some(length), Some(headers), Some(checksum)) =
         (number(bytes, 0), number(bytes, 4), number(bytes, 8))
@@ -152,21 +155,29 @@ fn message(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, &'static str
     Ok(Some((event(&Headers(headers).collect::<Vec<_>>(), payload), length)))
 }
 
-/// Returns the JSON of a message that contains an event or an error: an object with its type as the only field. Returns
-/// `None` for other messages.
+/// Returns the JSON of an event or an error: an object with its type as the only field.
 fn event(headers: &[(&str, &str)], payload: &[u8]) -> Option<String> {
-    let header = |wanted: &str| headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    if let Some(code) = header(":error-code") {
-        let message = Value::from(header(":error-message").unwrap_or_default());
+    if let Some(code) = header(headers, ":error-code") {
+        let message = Value::from(header(headers, ":error-message").unwrap_or_default());
         return Some(format!("{{{}:{{\"message\":{message}}}}}", Value::from(format!("{code}Exception"))));
     }
-    let kind = header(":exception-type").or_else(|| header(":event-type"))?;
-    let payload = if payload.is_empty() { "{}".into() } else { String::from_utf8_lossy(payload) };
-    Some(format!("{{{}:{payload}}}", Value::from(kind)))
+    let kind = header(headers, ":exception-type").or_else(|| header(headers, ":event-type"))?;
+    let data = if payload.is_empty() { "{}".into() } else { String::from_utf8_lossy(payload) };
+    Some(format!("{{{}:{data}}}", Value::from(kind)))
 }
 
-/// An iterator over the headers of a message. Only headers with string values are returned. The iteration
-/// ends at a damaged header.
+fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+    for (known, value) in headers {
+        if *known == name {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// An iterator over the headers with string values.
+///
+/// It ends at a damaged header.
 struct Headers<'a>(&'a [u8]);
 
 impl<'a> Headers<'a> {
@@ -186,11 +197,11 @@ impl<'a> Iterator for Headers<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let length = usize::from(*self.take(1)?.first()?);
-            let name = std::str::from_utf8(self.take(length)?).ok()?;
+            let name_length = usize::from(*self.take(1)?.first()?);
+            let name = std::str::from_utf8(self.take(name_length)?).ok()?;
             // The types of header values, numbered from 0: true, false, byte, short, integer, long, bytes,
             // string, time, UUID.
-            let length = match self.take(1)?.first()? {
+            let value_length = match self.take(1)?.first()? {
                 0 | 1 => 0,
                 2 => 1,
                 3 => 2,
@@ -204,12 +215,11 @@ impl<'a> Iterator for Headers<'a> {
                 9 => 16,
                 _ => return None,
             };
-            self.take(length)?;
+            self.take(value_length)?;
         }
     }
 }
 
-/// Reads a big-endian number from the four bytes at the index `at`.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
     usize::try_from(u32::from_be_bytes(bytes)).ok()
@@ -240,7 +250,6 @@ const TABLE: [u32; 256] = {
 pub(crate) mod tests {
     use super::*;
 
-    /// Encodes a message with string headers.
     pub(crate) fn encode(headers: &[(&str, &str)], payload: &str) -> Vec<u8> {
         let mut written = Vec::new();
         for (name, value) in headers {
@@ -259,7 +268,6 @@ pub(crate) mod tests {
         message
     }
 
-    /// Encodes an event, an object with the type of the event as its only field.
     pub(crate) fn encode_event(event: &Value) -> Vec<u8> {
         let (kind, payload) = event.as_object().and_then(|fields| fields.iter().next()).unwrap();
         let headers =

@@ -3,15 +3,19 @@
 use crate::json::fields::Fields;
 use serde_json::{Value, json};
 
-/// The maximum nesting depth of merged values. Deeper values are replaced instead of merged.
+/// The maximum nesting depth of merged values.
+///
+/// Deeper values are replaced.
 const DEEPEST: usize = 32;
 
-/// The number of elements at the end of a list that are searched for a matching `index`. Streams have few
-/// open parts at a time.
+/// The number of elements at the end of a list among which an `index` is searched.
+///
+/// Streams have few open parts.
 const OPEN_PARTS: usize = 64;
 
-/// The fields with strings received in pieces. Strings in other fields are replaced, because servers
-/// repeat these strings in each delta.
+/// The fields with strings received in pieces.
+///
+/// Other strings are replaced, because servers repeat them in each delta.
 const GROWING: [&str; 10] = [
     "content",
     "text",
@@ -25,20 +29,23 @@ const GROWING: [&str; 10] = [
     "arguments",
 ];
 
-/// Copies the fields of `piece` that `is_kept` accepts into `fields`. Objects are merged, and `null` changes
-/// nothing. Neither does the number 0, because some servers send real token counts first and zeros at the end.
+/// Copies the fields of `piece` that `is_kept` accepts into `fields`, and merges objects.
+///
+/// `null` and the number 0 change nothing: some servers send real token counts first and zeros at the end.
 pub(crate) fn overlay(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
-    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, |_, old, value, _| {
-        if !(old.is_number() && value.as_f64() == Some(0.0)) {
-            *old = value.clone();
-        }
-    });
+    merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, overlay_value);
+}
+
+fn overlay_value(_name: &str, old: &mut Value, new: &Value, _depth: usize) {
+    if !(old.is_number() && new.as_f64() == Some(0.0)) {
+        *old = new.clone();
+    }
 }
 
 /// Adds the fields of a streamed `piece` that `is_kept` accepts to `fields`.
 ///
-/// If the field is one of [`GROWING`], strings are appended. Lists are extended, objects are merged, and
-/// other values are replaced. `null` changes nothing.
+/// Strings of [`GROWING`] fields are appended, lists are extended, objects are merged, and other values are
+/// replaced. `null` changes nothing.
 pub(crate) fn join(fields: &mut Fields, piece: &Fields, is_kept: impl Fn(&str, &Value) -> bool) {
     merge(fields, piece.iter().filter(|(name, value)| is_kept(name, value)), 0, join_value);
 }
@@ -65,12 +72,17 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     match (old, new) {
         (Value::String(old), Value::String(new)) if GROWING.contains(&name) => old.push_str(new),
         (Value::String(_), Value::String(new)) if new.is_empty() => {}
-        (Value::Array(old), Value::Array(new)) => new.iter().for_each(|part| join_part(old, part, depth)),
-        // Content may begin as a string and continue as a list of parts, or begin as a list and continue as a
-        // string.
+        (Value::Array(old), Value::Array(new)) => {
+            for part in new {
+                join_part(old, part, depth);
+            }
+        }
+        // Content may change from a string to a list of parts, or back.
         (old @ Value::String(_), Value::Array(new)) => {
             let mut parts = vec![json!({"type": "text", "text": old.take()})];
-            new.iter().for_each(|part| join_part(&mut parts, part, depth));
+            for part in new {
+                join_part(&mut parts, part, depth);
+            }
             *old = parts.into();
         }
         (Value::Array(old), Value::String(new)) => {
@@ -80,26 +92,31 @@ fn join_value(name: &str, old: &mut Value, new: &Value, depth: usize) {
     }
 }
 
-/// Adds a streamed part to a list, either as a new element or as the continuation of an element.
+/// Adds a streamed part to a list, as a new element or as the continuation of one.
 ///
-/// A part with an `index` continues the element with the same `index`. Without an `index`, text and thinking
-/// continue the last element, unless this element is signed and therefore complete.
+/// A part with an `index` continues the element with the same `index`. Without one, text and thinking
+/// continue the last element, unless it is signed and therefore complete.
 fn join_part(parts: &mut Vec<Value>, part: &Value, depth: usize) {
-    let is_same = |old: &Value| match part.get("index") {
-        Some(index) => old.get("index") == Some(index) && same_kind(old, part),
-        None => false,
-    };
-    let found = parts.iter().rev().take(OPEN_PARTS).position(is_same);
-    let at = match found {
-        Some(back) => Some(parts.len() - 1 - back),
-        None => parts.last().filter(|last| is_continued(last, part)).map(|_| parts.len() - 1),
-    };
-    match (at.and_then(|at| parts.get_mut(at)), part) {
+    let continued = continued_by(parts, part);
+    match (continued.and_then(|at| parts.get_mut(at)), part) {
         (Some(Value::Object(old)), Value::Object(new)) if depth < DEEPEST => {
             merge(old, new.iter(), depth + 1, join_value);
         }
         _ => parts.push(part.clone()),
     }
+}
+
+fn continued_by(parts: &[Value], part: &Value) -> Option<usize> {
+    let Some(index) = part.get("index") else {
+        let last = parts.len().checked_sub(1)?;
+        return if is_continued(&parts[last], part) { Some(last) } else { None };
+    };
+    for (at, old) in parts.iter().enumerate().rev().take(OPEN_PARTS) {
+        if old.get("index") == Some(index) && same_kind(old, part) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 fn same_kind(old: &Value, new: &Value) -> bool {

@@ -1,4 +1,4 @@
-//! One part of a streamed message, such as a call or a text.
+//! One part of a streamed message, such as a call.
 
 use super::paths::PathArguments;
 use super::scan::ObjectScanner;
@@ -13,45 +13,46 @@ use toolkit_core::call::{CallId, ToolCall};
 
 /// Reads and completes the parts of a streamed message.
 pub(crate) trait PartCodec: Api + fmt::Debug + Sync {
-    /// Reads a part as a call. Returns `None` for other parts.
+    /// Reads a part as a call.
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>>;
 
-    /// Writes the pieces of a part into its JSON. If `is_complete` is `false`, the part was cut off.
+    /// Writes the pieces of a part into its JSON.
+    ///
+    /// If `is_complete` is `false`, the part was cut off.
     fn seal(&self, _part: &mut StreamedPart, _is_complete: bool) {}
 
-    /// Changes the JSON of a complete call just before the call is returned.
+    /// Changes the JSON of a complete call before its return.
     fn settle(&self, _call: &mut Value) {}
 
-    /// Reads a part that belongs to a tool run by the provider itself: a call or an output. Returns `None`
-    /// for other parts.
+    /// Reads a call or an output of a hosted tool.
     fn hosted(&self, _part: &Value) -> Option<HostedPart> {
         None
     }
 }
 
-/// The fields that identify a part. An empty string stands for a missing field: some servers omit some of the
-/// fields, and some repeat the same value for several parts.
+/// What identifies a part: the ids of its item and call, its index and its type.
+///
+/// Some servers omit some of the fields, which are then empty strings, and some repeat a value for several
+/// parts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct PartKey<S> {
-    /// The id of the item.
     pub(crate) item: S,
     pub(crate) index: Option<u64>,
-    /// The id of the call.
     pub(crate) call: S,
-    /// The type of the item.
     pub(crate) kind: S,
 }
 
 /// The location of a text inside a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// The field of the part that contains the text, or a list of blocks with texts.
+    /// The field of the part with the text, or with a list of blocks.
     pub(crate) field: &'static str,
     /// The index of the block in the list.
     pub(crate) index: u64,
-    /// The type of the block. Empty if the field contains the text itself.
+    /// The type of the block.
+    ///
+    /// Empty if the field contains the text itself.
     pub(crate) block: &'static str,
-    /// The field of the block that contains the text.
     pub(crate) text: &'static str,
 }
 
@@ -59,48 +60,48 @@ pub(crate) struct Place {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct StreamedPart {
     pub(crate) key: PartKey<String>,
-    /// The position among the parts of the message. The parts are sorted by it at the end.
+    /// The position by which the parts of the message are sorted at the end.
     pub(crate) position: u64,
-    /// The part in the provider's JSON. It is complete once the part is done. `null` if only fragments of the
-    /// part have arrived.
+    /// The provider's JSON, complete once the part is done.
+    ///
+    /// `null` if only fragments have arrived.
     pub(crate) json: Value,
     /// The name of the tool, if the part is a call.
     pub(crate) name: String,
     /// The arguments received in pieces, until the part is done.
     pub(crate) text: ScannedText,
-    /// The texts received in pieces, in APIs in which a part may have several texts.
+    /// The texts received in pieces, if a part may have several texts.
     pub(crate) texts: BTreeMap<Place, String>,
-    /// The arguments of an unfinished part that have arrived as pairs of a path and a value. `None` if no pair
-    /// has arrived.
+    /// The arguments of an unfinished part that have arrived as pairs of a path and a value.
     pub(crate) paths: Option<Box<PathArguments>>,
     pub(crate) is_custom: bool,
-    /// Whether empty arguments or free text are known to be complete, because they have arrived in pieces or
-    /// their end was announced.
+    /// Whether empty arguments or free text are known to be complete.
+    ///
+    /// Their pieces have arrived, or their end was announced.
     pub(crate) has_pieces: bool,
-    /// Whether the complete part has arrived.
     pub(crate) is_done: bool,
-    /// Whether the final response contains the part.
     pub(crate) is_listed: bool,
     pub(super) returned: ReturnedPart,
 }
 
-/// What was already returned of a part.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ReturnedPart {
-    /// Whether the part is a call that repeats another call or has no name. It is not in the response.
+    /// Whether the part is a call that repeats another or has no name.
+    ///
+    /// It is not in the response.
     pub(super) is_dropped: bool,
     pub(super) is_announced: bool,
-    /// The id of an announced call.
     pub(super) id: Option<CallId>,
-    /// The number of bytes of the arguments that were already returned in events.
+    /// The bytes of the arguments returned in events.
     pub(super) shown: usize,
-    /// Whether the part was counted as complete.
     pub(super) is_counted: bool,
-    /// The call as it was returned. Later pieces do not change it. `None` if no call was returned yet.
+    /// The call as it was returned.
+    ///
+    /// Later pieces do not change it.
     pub(super) call: Option<ToolCall>,
 }
 
-/// Arguments received in pieces, with the scanner that looks for the end of their JSON object.
+/// Arguments received in pieces, with the scanner for the end of their JSON object.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ScannedText {
     text: String,
@@ -113,7 +114,6 @@ impl ScannedText {
         self.scan.push(piece);
     }
 
-    /// Takes the text, so that none is left.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(self).text
     }
@@ -134,35 +134,32 @@ impl PartKey<&str> {
 }
 
 impl PartKey<String> {
-    /// Returns whether both keys have the same call id, and this id is not empty.
+    /// Returns whether both keys have the same call id.
     pub(crate) fn is_same_call(&self, other: &PartKey<&str>) -> bool {
         !self.call.is_empty() && self.call == other.call
     }
 
-    /// Returns whether both keys have a call id, and the ids differ.
     pub(crate) fn is_other_call(&self, other: &PartKey<&str>) -> bool {
         differ(&self.call, other.call)
     }
 
-    /// Returns whether both keys have a type, and the types differ.
     pub(crate) fn is_other_kind(&self, other: &PartKey<&str>) -> bool {
         differ(&self.kind, other.kind)
     }
 
-    /// Returns whether both keys have an index, and the indices differ.
     pub(crate) fn is_elsewhere(&self, other: &PartKey<&str>) -> bool {
         matches!((self.index, other.index), (Some(index), Some(other)) if index != other)
     }
 
-    /// Returns whether both keys have an item id, and the ids differ.
     pub(crate) fn is_other_item(&self, other: &PartKey<&str>) -> bool {
         differ(&self.item, other.item)
     }
 }
 
 impl StreamedPart {
-    /// Appends a piece to the arguments. An object after an empty object replaces it, because some servers send `{}`
-    /// before the arguments.
+    /// Appends a piece to the arguments.
+    ///
+    /// An object after an empty object replaces it: some servers send `{}` first.
     pub(crate) fn append(&mut self, piece: &str) {
         if self.is_complete() && self.text.trim() == "{}" && piece.trim_start().starts_with('{') {
             self.text = ScannedText::default();
@@ -170,21 +167,25 @@ impl StreamedPart {
         self.text.push(piece);
     }
 
-    /// Returns whether the arguments received so far are an incomplete object.
+    /// Returns whether the arguments so far are an incomplete object.
     pub(crate) fn is_open(&self) -> bool {
         !self.is_custom && self.text.scan.is_open()
     }
 
-    /// Returns whether the arguments received so far are a complete object. For free text, returns `false`,
-    /// because its end cannot be recognised.
+    /// Returns whether the arguments so far are a complete object.
+    ///
+    /// The end of free text cannot be recognised.
     pub(crate) fn is_complete(&self) -> bool {
         !self.is_custom && self.text.scan.is_complete()
     }
 
-    /// Returns the arguments received in pieces so far.
     pub(crate) fn arguments(&self) -> &str {
-        let place = self.texts.iter().find(|(place, _)| matches!(place.field, "arguments" | "input"));
-        place.map_or(&*self.text, |(_, text)| text)
+        for (place, text) in &self.texts {
+            if matches!(place.field, "arguments" | "input") {
+                return text;
+            }
+        }
+        &self.text
     }
 
     pub(crate) fn is_yielded(&self) -> bool {

@@ -1,15 +1,14 @@
-//! The parts of one streamed message. Every call in the message begins, is announced once, is held back while it may be
-//! cut off, and is returned once.
+//! The parts of one streamed message.
 //!
-//! The codec finds the part to which a piece of the stream belongs, and adds the piece to this part. Methods identify a
-//! part by its index in `Parts`, called `number`. The number differs from the position and from the provider's index.
+//! Every call begins, is announced once, is held back while it may be cut off, and is returned once. The
+//! codec finds the part of each piece. Methods identify a part by its index in `Parts`, its `number`, which
+//! differs from the position and from the provider's index.
 
 mod complete;
 mod release;
 
 use super::event::StreamEvent;
 use super::part::{PartCodec, PartKey, StreamedPart};
-use crate::call::WireCall;
 use crate::call::ids::CallIds;
 use crate::call::known_calls::KnownCalls;
 use crate::hosted::HostedCalls;
@@ -21,19 +20,18 @@ use std::ops::{Deref, DerefMut};
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     pub(super) codec: &'static dyn PartCodec,
-    /// A value that differs between responses. It is used to generate ids.
+    /// A value that differs between responses, to generate ids.
     seed: Value,
     ids: CallIds,
     parts: Vec<StreamedPart>,
-    /// The position for the next part, after the position of the last part.
+    /// The position for the next part, after the last part.
     pub(crate) next: u64,
     pub(crate) known: KnownParts,
-    /// The calls with incomplete arguments. Used in APIs in which most calls are complete from the start.
+    /// The calls with incomplete arguments, in APIs in which few calls have them.
     pub(crate) open: Vec<usize>,
     order: CallOrder,
-    /// The calls that were returned.
     known_calls: KnownCalls,
-    /// The calls of hosted tools, each with the output that has arrived.
+    /// The calls of hosted tools, with their received outputs.
     hosted: HostedCalls,
     /// The events to return to the caller of the accumulator.
     pub(crate) events: Vec<StreamEvent>,
@@ -43,25 +41,25 @@ pub(crate) struct Parts {
 /// The numbers of the parts by what identifies them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct KnownParts {
-    /// Maps each item id to the number of the latest part with this id. `by_index` and `by_call` do the same for
-    /// indices and call ids.
+    /// The latest part with each item id.
+    ///
+    /// `by_index` and `by_call` are the same for indices and call ids.
     pub(crate) by_item: HashMap<String, usize>,
     pub(crate) by_index: HashMap<u64, usize>,
     pub(crate) by_call: HashMap<String, usize>,
-    /// The part to which the last piece was added. Used in APIs whose calls may have neither an index nor an
-    /// id.
+    /// The part of the last piece, in APIs whose calls may have neither an index nor an id.
     pub(crate) current: Option<usize>,
 }
 
 /// The numbers of the parts that are not returned yet.
 #[derive(Debug, Default, Clone)]
 struct CallOrder {
-    /// The ended calls that look the same whether they are complete or not, because they have free text or no
-    /// arguments. They are held back until the message ends.
+    /// The ended calls with free text or no arguments, which may be cut off unnoticed.
     held: Vec<usize>,
-    /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its position.
+    /// The complete calls that wait for an earlier one, in APIs that find the call of a result by its
+    /// position.
     waiting: BTreeSet<usize>,
-    /// The number of parts at the beginning for which no call waits.
+    /// The number of first parts for which no call waits.
     settled: usize,
     /// The call that received the last arguments without an owner.
     adopter: Option<usize>,
@@ -87,19 +85,19 @@ impl Parts {
         }
     }
 
-    /// Returns the number of the part that was added last.
     pub(crate) fn latest(&self) -> Option<usize> {
         self.parts.len().checked_sub(1)
     }
 
-    /// Returns the number of the part with the highest position, except parts that are not in the response.
+    /// Returns the part of the response with the highest position.
     pub(crate) fn last(&self) -> Option<usize> {
-        let parts = self
-            .parts
-            .iter()
-            .enumerate()
-            .filter(|(_, part)| !part.returned.is_dropped && !self.is_nameless(part));
-        parts.map(|(number, part)| (part.position, number)).max().map(|(_, number)| number)
+        let mut last = None;
+        for (number, part) in self.parts.iter().enumerate() {
+            if !part.returned.is_dropped && !self.is_nameless(part) {
+                last = last.max(Some((part.position, number)));
+            }
+        }
+        last.map(|(_, number)| number)
     }
 
     /// Adds a part and returns its number.
@@ -107,13 +105,14 @@ impl Parts {
         self.parts.push(StreamedPart { position, json, ..StreamedPart::default() });
         self.next = self.next.max(position.saturating_add(1));
         let number = self.parts.len() - 1;
-        let call = self.codec.part_call(&self[number].json);
-        let name = call.map(|call| call.name.to_owned());
-        self[number].name = name.unwrap_or_default();
+        let part = &mut self.parts[number];
+        if let Some(call) = self.codec.part_call(&part.json) {
+            part.name = call.name.to_owned();
+        }
         number
     }
 
-    /// Adds the fields of `key` to the key of a part. Fields that the part already has take precedence.
+    /// Adds fields that a part lacks to its key.
     pub(crate) fn learn(&mut self, number: usize, key: &PartKey<&str>) {
         let KnownParts { by_item, by_index, by_call, .. } = &mut self.known;
         let known = &mut self.parts[number].key;
@@ -134,52 +133,52 @@ impl Parts {
         }
     }
 
-    /// Adds the event for a piece of text or reasoning, unless the piece is empty.
     pub(crate) fn say(&mut self, is_reasoning: bool, text: &str) {
         self.add_text(if is_reasoning { StreamEvent::Reasoning } else { StreamEvent::Text }, text);
     }
 
-    /// Adds the event for a piece of text, unless the piece is empty.
     pub(crate) fn add_text(&mut self, event: fn(String) -> StreamEvent, text: &str) {
         if !text.is_empty() {
             self.events.push(event(text.to_owned()));
         }
     }
 
-    /// Adds an event with the arguments of a call that have arrived since the last such event. Does nothing before the
-    /// call is announced.
+    /// Adds an event with new arguments of an announced call.
     ///
-    /// An empty object waits until the call ends (`is_end`), because some servers send it before the arguments.
+    /// An empty object waits until the call ends (`is_end`), because some servers send it before the
+    /// arguments.
     pub(crate) fn say_arguments(&mut self, number: usize, is_end: bool) {
         let part = &mut self.parts[number];
-        let Some(id) = part.returned.id.clone().filter(|_| self.has_argument_events && !part.is_yielded())
-        else {
+        if !self.has_argument_events || part.is_yielded() {
             return;
-        };
+        }
+        let Some(id) = &part.returned.id else { return };
         let text = part.arguments();
-        let Some(piece) = text.get(part.returned.shown..).filter(|piece| !piece.is_empty()) else { return };
-        if is_end || text.trim() != "{}" {
-            let event = StreamEvent::Arguments { id, piece: piece.to_owned() };
+        let piece = text.get(part.returned.shown..).unwrap_or_default();
+        if !piece.is_empty() && (is_end || text.trim() != "{}") {
+            self.events.push(StreamEvent::Arguments { id: id.clone(), piece: piece.to_owned() });
             part.returned.shown = text.len();
-            self.events.push(event);
         }
     }
 
-    /// Stops the events with arguments of a call, because the arguments returned so far were replaced.
+    /// Stops the events with arguments of a call whose returned arguments were replaced.
     pub(crate) fn stop_arguments(&mut self, number: usize) {
         self.parts[number].returned.shown = usize::MAX;
     }
 
-    /// Adds the event for the start of a call, with the final name and id of the call. Does nothing if the
-    /// call was announced before or has no name. A call with the id of an earlier call may be the same call, so it is
-    /// announced when it has ended.
+    /// Adds the event for the start of a call, with its final name and id.
+    ///
+    /// Does nothing without a name or the second time. A call with the id of an earlier call may be the same
+    /// call, so it is announced when it has ended.
     pub(crate) fn announce(&mut self, number: usize) {
         let Self { codec, seed, ids, parts, events, .. } = self;
         let part = &mut parts[number];
+        if part.returned.is_announced || part.name.is_empty() {
+            return;
+        }
         let Some(call) = codec.part_call(&part.json) else { return };
         let given = call.id;
-        let is_known = |id: &str| ids.contains(id) && !part.is_done;
-        if part.returned.is_announced || part.name.is_empty() || given.as_deref().is_some_and(is_known) {
+        if !part.is_done && given.as_deref().is_some_and(|id| ids.contains(id)) {
             return;
         }
         part.returned.is_announced = true;
@@ -192,27 +191,30 @@ impl Parts {
         self.say_arguments(number, false);
     }
 
-    /// Ends a part. If the part is a call, the call is returned or held back.
+    /// Ends a part.
+    ///
+    /// If the part is a call, the call is returned or held back.
     pub(crate) fn end(&mut self, number: usize) {
         self.seal(number, true);
         self.show_hosted(number);
         self.hold_or_yield(number);
     }
 
-    /// Adds the event for a complete part that belongs to a hosted tool. The event has the call, together
-    /// with its output if the part is an output.
+    /// Adds the event for a complete part of a hosted tool: its call with any output.
     pub(crate) fn show_hosted(&mut self, number: usize) {
         let part = &self.parts[number];
-        let Some(found) = self.codec.hosted(&part.json).filter(|_| !part.returned.is_announced) else {
+        if part.returned.is_announced {
             return;
-        };
+        }
+        let Some(found) = self.codec.hosted(&part.json) else { return };
         let call = self.hosted.add(found).clone();
         self.parts[number].returned.is_announced = true;
         self.events.push(StreamEvent::Hosted(call));
     }
 
-    /// Ends a part, and returns its call if it is a call. If the part is still open and generation stopped
-    /// early (`is_cut`), the call is marked as cut off.
+    /// Ends a part, and returns its call.
+    ///
+    /// A call that is still open is cut off if generation stopped early (`is_cut`).
     pub(crate) fn close(&mut self, number: usize, is_cut: bool) {
         if self.seal(number, !is_cut) && is_cut {
             self.cut(number);
@@ -220,13 +222,15 @@ impl Parts {
         self.hold_or_yield(number);
     }
 
-    /// Ends all parts and returns their calls.
     pub(crate) fn close_all(&mut self, is_cut: bool) {
-        (0..self.len()).for_each(|number| self.close(number, is_cut));
+        for number in 0..self.len() {
+            self.close(number, is_cut);
+        }
     }
 
-    /// Completes the JSON of a part. Does nothing if the part is done. Returns whether the part was open
-    /// before.
+    /// Completes the JSON of a part, unless it is done.
+    ///
+    /// Returns whether the part was open before.
     pub(crate) fn seal(&mut self, number: usize, is_complete: bool) -> bool {
         self.say_arguments(number, true);
         let Self { codec, parts, .. } = self;
@@ -238,7 +242,9 @@ impl Parts {
         is_open
     }
 
-    /// Marks a call without arguments, or with free text, as cut off. The call is then refused.
+    /// Marks a call without arguments or with free text as cut off.
+    ///
+    /// The call is then refused.
     pub(crate) fn cut(&mut self, number: usize) {
         if !self.may_be_cut(number) || self[number].is_yielded() {
             return;
@@ -250,12 +256,15 @@ impl Parts {
         }
     }
 
-    /// Returns whether the part is a call that looks the same whether it is complete or cut off. Such a call
-    /// has no arguments, or free text. Services that stream arguments as an object send it when it is complete.
+    /// Returns whether a call may be cut off unnoticed.
+    ///
+    /// It has no arguments or free text. Services that stream arguments as an object send it complete.
     fn may_be_cut(&self, number: usize) -> bool {
         let part = &self[number];
-        let may_be_cut = |call: WireCall<'_>| call.is_custom || call.is_blank();
-        !part.has_pieces && self.codec.part_call(&part.json).is_some_and(may_be_cut)
+        if part.has_pieces {
+            return false;
+        }
+        self.codec.part_call(&part.json).is_some_and(|call| call.is_custom || call.is_blank())
     }
 
     /// Returns whether a part is a call that has a name, but no arguments so far.
@@ -269,40 +278,51 @@ impl Parts {
             && self.codec.part_call(&part.json).is_some_and(|call| call.has_no_arguments())
     }
 
-    /// Returns whether the arguments of a call are still to come: there are none so far, or the beginning of an object.
+    /// Returns whether a call has no arguments so far, or the beginning of an object.
     pub(crate) fn awaits_arguments(&self, number: usize) -> bool {
         let part = &self[number];
         let is_announced = part.arguments().trim().is_empty() && self.is_blank(number);
         is_announced || part.is_open() && !part.name.is_empty()
     }
 
-    /// Returns the call to which arguments belong that name no open call: the only call without arguments, or the call
-    /// that received the last such arguments. The call is open again. Returns `None` if this cannot be decided.
+    /// Returns the call for arguments that name no open call, and opens it again.
+    ///
+    /// It is the only call without arguments, or the call that received the last such arguments. Returns
+    /// `None` if this cannot be decided.
     pub(crate) fn adopt(&mut self) -> Option<usize> {
-        let is_latest = |number: &usize| self.parts.iter().skip(number + 1).all(|part| part.name.is_empty());
-        let again = self.order.adopter.filter(|number| !self[*number].is_yielded() && is_latest(number));
-        let number = again.or_else(|| {
-            let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
-            blank.next().filter(|_| blank.next().is_none())
-        })?;
+        let number = match self.order.adopter {
+            Some(number) if !self[number].is_yielded() && self.is_latest_call(number) => number,
+            _ => self.only_blank()?,
+        };
         self.reopen(number);
         self.order.adopter = Some(number);
         Some(number)
     }
 
-    /// Opens a call again that was held back, because further arguments have arrived.
+    fn is_latest_call(&self, number: usize) -> bool {
+        self[number + 1..].iter().all(|part| part.name.is_empty())
+    }
+
+    fn only_blank(&self) -> Option<usize> {
+        let mut blank = (0..self.len()).filter(|number| self.is_blank(*number));
+        let first = blank.next();
+        if blank.next().is_none() { first } else { None }
+    }
+
+    /// Opens a held call again, because further arguments have arrived.
     pub(crate) fn reopen(&mut self, number: usize) {
         self.order.held.retain(|held| *held != number);
         self[number].is_done = false;
     }
 
-    /// Returns the part to which arguments belong: the call `known`, if it is open, or else the call found by
-    /// [`adopt`](Self::adopt).
+    /// Returns the open call `known`, or else the call found by [`adopt`](Self::adopt).
     pub(crate) fn receiver(&mut self, known: Option<usize>) -> Option<usize> {
-        known.filter(|number| !self[*number].is_done).or_else(|| self.adopt())
+        match known {
+            Some(number) if !self[number].is_done => known,
+            _ => self.adopt(),
+        }
     }
 
-    /// Returns whether a part is a call without a name.
     fn is_nameless(&self, part: &StreamedPart) -> bool {
         part.name.is_empty() && self.codec.part_call(&part.json).is_some_and(|call| call.name.is_empty())
     }

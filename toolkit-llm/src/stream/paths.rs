@@ -5,22 +5,25 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The maximum number of steps in a path. JSON parsers stop at a similar depth.
+/// The maximum number of steps in a path.
+///
+/// JSON parsers stop at a similar depth.
 const DEEPEST: usize = 100;
 
-/// The arguments of one call, as far as they have been received.
+/// The received arguments of one call.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PathArguments {
     args: Value,
     /// The paths of strings that later pieces continue.
     growing: HashSet<String>,
-    /// Whether a piece had an invalid path, or a path that does not fit the arguments.
+    /// Whether a piece had an invalid path, or one that does not fit the arguments.
     broken: bool,
 }
 
 impl PathArguments {
-    /// Sets the value at `path`. If the earlier piece for `path` stated that its string continues, the value
-    /// is appended to this string. `goes_on` states whether the string continues in a later piece.
+    /// Sets the value at `path`, or appends it to a string that continues.
+    ///
+    /// `goes_on` states whether the string continues in a later piece.
     pub(crate) fn add(&mut self, path: Option<&str>, value: Option<Value>, goes_on: bool) {
         let Some(path) = path else {
             self.broken = true;
@@ -49,8 +52,10 @@ impl PathArguments {
         }
     }
 
-    /// Returns the arguments. If they are incomplete or a piece had an invalid path, the result is a string
-    /// with invalid JSON. The call is then refused instead of being run with incomplete arguments.
+    /// Returns the arguments.
+    ///
+    /// Incomplete arguments and those with an invalid path become a string with invalid JSON, so that the
+    /// call is refused.
     pub(crate) fn finish(self, complete: bool) -> Value {
         let args = if self.args.is_null() { Value::Object(Fields::new()) } else { self.args };
         if complete && !self.broken {
@@ -62,8 +67,7 @@ impl PathArguments {
     }
 }
 
-/// Returns the value at `path`, creating missing objects and lists. Returns `None` if the path leads through
-/// another kind of value.
+/// Returns the value at `path`, creating missing objects and lists, or `None` if it does not fit.
 fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut place = args;
     for step in steps(path)? {
@@ -79,8 +83,7 @@ fn place<'a>(args: &'a mut Value, path: &str) -> Option<&'a mut Value> {
                     *place = Value::Array(Vec::new());
                 }
                 let list = place.as_array_mut()?;
-                // Elements arrive in order. A gap in the indices is an error. Filling it could create a huge
-                // list.
+                // Elements arrive in order. Filling a gap could create a huge list.
                 if index == list.len() {
                     list.push(Value::Null);
                 }
@@ -97,7 +100,9 @@ enum Step<'a> {
     Element(usize),
 }
 
-/// Splits a path to a single location into its steps: `.name`, `['name']`, `["name"]` and `[0]` (RFC 9535).
+/// Splits a path to a single location into its steps (RFC 9535).
+///
+/// A step is `.name`, `['name']`, `["name"]` or `[0]`.
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -107,10 +112,13 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
         }
         let step;
         (step, rest) = match rest.strip_prefix('.') {
-            Some(after) => {
-                let end = after.find(['.', '[']).unwrap_or(after.len());
-                let (name, after) = after.split_at(end);
-                (Step::Member(Some(name).filter(|name| !name.is_empty())?.into()), after)
+            Some(path) => {
+                let end = path.find(['.', '[']).unwrap_or(path.len());
+                let (name, after) = path.split_at(end);
+                if name.is_empty() {
+                    return None;
+                }
+                (Step::Member(name.into()), after)
             }
             None => bracket(rest.strip_prefix('[')?)?,
         };
@@ -119,26 +127,21 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Parses the step at the beginning of `inside`, the text after an opening bracket. Returns the step and the
-/// remaining path.
+/// Parses the step after an opening bracket.
+///
+/// Returns the remaining path, too.
 fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         let (index, after) = inside.split_once(']')?;
         return Some((Step::Element(index.parse().ok()?), after));
     };
     let text = &inside[1..];
-    let mut escaped = false;
-    let end = text.find(|c| {
-        let is_end = c == quote && !escaped;
-        escaped = c == '\\' && !escaped;
-        is_end
-    })?;
-    let (name, after) = text.split_at(end);
-    let after = after[1..].strip_prefix(']')?;
+    let (name, end) = text.split_at(end_of_name(text, quote)?);
+    let after = end[1..].strip_prefix(']')?;
     if !name.contains('\\') {
         return Some((Step::Member(name.into()), after));
     }
-    // The escape sequences are the same as in JSON, except for quotes.
+    // The escape sequences are those of JSON, except for quotes.
     let mut json = String::from("\"");
     let mut chars = name.chars();
     while let Some(c) = chars.next() {
@@ -154,6 +157,17 @@ fn bracket(inside: &str) -> Option<(Step<'_>, &str)> {
     json.push('"');
     let name: String = serde_json::from_str(&json).ok()?;
     Some((Step::Member(name.into()), after))
+}
+
+fn end_of_name(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == quote && !escaped {
+            return Some(at);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    None
 }
 
 #[cfg(test)]

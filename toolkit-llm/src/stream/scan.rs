@@ -1,19 +1,17 @@
 //! A scanner to find the end of a JSON object that is received in pieces.
 
-/// Scans a JSON object that is received in pieces. Each character is read once.
+/// Scans a JSON object in pieces, reading each character once.
 ///
-/// The scanner counts brackets outside of strings. It finds the end of the object without checking whether
-/// the JSON is valid.
+/// The scanner counts brackets outside of strings, without checking whether the JSON is valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ObjectScanner {
-    /// Only white space so far.
     #[default]
     Blank,
     /// The position is inside `depth` brackets.
     Open { depth: usize, text: Text },
     /// The object has ended, followed by at most white space.
     Complete,
-    /// The text is not an object, or continues after the object.
+    /// The text is no object, or continues after it.
     NoObject,
 }
 
@@ -26,10 +24,13 @@ pub(crate) enum Text {
 }
 
 impl ObjectScanner {
-    /// Scans the next piece byte by byte. This is safe, because no byte of a character beyond ASCII equals a
-    /// bracket or a quote.
+    /// Scans the next piece by bytes.
+    ///
+    /// No byte of a character beyond ASCII equals a bracket or a quote.
     pub(crate) fn push(&mut self, piece: &str) {
-        piece.bytes().for_each(|byte| self.push_byte(byte));
+        for byte in piece.bytes() {
+            self.push_byte(byte);
+        }
     }
 
     pub(crate) fn push_byte(&mut self, byte: u8) {
@@ -100,7 +101,6 @@ mod tests {
     }
 
     proptest! {
-        /// An object cut at any position is complete only after its last bracket.
         #[test]
         fn every_object_however_it_is_cut(members in proptest::collection::btree_map(any::<String>(), any::<String>(), 0..4), at in any::<proptest::sample::Index>()) {
             let members: Map<String, Value> = members.into_iter().map(|(name, text)| (name, text.into())).collect();

@@ -1,25 +1,27 @@
-//! Decodes streamed bytes into events. The bytes are server-sent events, or JSON objects that begin on a line of their own.
+//! Decodes streamed bytes into events.
+//!
+//! The bytes are server-sent events, or JSON objects that begin on a line of their own.
 
 use super::scan::ObjectScanner;
 
-/// The maximum size of one event in bytes. No event of a model's answer is longer.
+/// The maximum size of one event in bytes, beyond that of any model's answer.
 pub(crate) const LONGEST: usize = 64 << 20;
 
 /// The beginnings of the lines of a server-sent event.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 
-/// The value expected in place of an event that is longer than [`LONGEST`].
 pub(crate) const TOO_LONG: &str = "an event of at most 64 MiB";
 
-/// Decodes the events in the bytes of a response. The bytes may be split anywhere: within a line, a line
-/// break, or a character.
+/// Decodes the events in the bytes of a response, which may be split anywhere.
 ///
 /// The format is that of the HTML standard, section "Server-sent events".
 #[derive(Debug, Default)]
 pub(crate) struct SseDecoder {
     line: Vec<u8>,
     data: Option<Vec<u8>>,
-    /// A JSON object that goes on in the next line, and its end. Google writes an error in lines, also after events.
+    /// A JSON object that goes on in the next line.
+    ///
+    /// Google writes an error in lines, also after events.
     object: Vec<u8>,
     scanner: ObjectScanner,
     after_carriage_return: bool,
@@ -27,7 +29,9 @@ pub(crate) struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Processes the next bytes. Returns the `data` of each event completed by these bytes.
+    /// Processes the next bytes.
+    ///
+    /// Returns the `data` of each event completed by them.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, &'static str> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -35,7 +39,6 @@ impl SseDecoder {
                 Some((end @ (b'\n' | b'\r'), text)) => (text, Some(*end)),
                 _ => (part, None),
             };
-            // Skip the `\n` of a `\r\n` that was split between two chunks.
             if self.after_carriage_return && text.is_empty() && end == Some(b'\n') {
                 self.after_carriage_return = false;
                 continue;
@@ -53,8 +56,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// Returns the last event, if the response ended without an empty line after the event. Some servers end
-    /// a response like this.
+    /// Returns the last event, which may lack an empty line.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let completed = self.end_line();
         completed.or_else(|| self.data.take().map(text))
@@ -92,7 +94,9 @@ impl SseDecoder {
         None
     }
 
-    /// Adds a line to the object. Returns the object if it has come to its end.
+    /// Adds a line to the object.
+    ///
+    /// Returns the object at its end.
     fn push_object(&mut self, line: &[u8]) -> Option<String> {
         for byte in line.iter().chain(b"\n") {
             self.scanner.push_byte(*byte);
@@ -106,7 +110,7 @@ impl SseDecoder {
         let scanner = std::mem::take(&mut self.scanner);
         // What is no object is refused as an event.
         let is_event = scanner.is_complete() || line.ends_with(b"}");
-        is_event.then(|| text(object.trim_ascii_end().to_vec()))
+        if is_event { Some(text(object.trim_ascii_end().to_vec())) } else { None }
     }
 }
 
@@ -175,7 +179,6 @@ mod tests {
     }
 
     proptest! {
-        /// A chunk may end inside a character, inside an escape, or between `\r` and `\n`.
         #[test]
         fn cuts_make_no_difference(
             texts in proptest::collection::vec("[a-zé日😀\\\\\"]{0,9}", 0..5),

@@ -22,7 +22,7 @@ fn values(value: &Value, name: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns the ids of the calls and of the results in a history of Anthropic or Bedrock, in order.
+/// Returns the ids of the calls and the results in a history of Anthropic or Bedrock.
 fn ids(format: ApiFormat, history: &[Value]) -> (Vec<String>, Vec<String>) {
     let (call, result) = match format {
         ApiFormat::Anthropic => ("id", "tool_use_id"),
@@ -67,15 +67,14 @@ proptest! {
             let distinct: HashSet<&String> = calls.iter().collect();
             prop_assert_eq!(distinct.len(), turns.iter().map(Vec::len).sum::<usize>(), "{}", format);
             prop_assert_eq!(format.repair_history(repaired.clone()), repaired.clone(), "repairing twice");
-            // The ids of earlier messages do not depend on later messages, so caches of the prompt stay valid.
+            // The ids of earlier messages do not depend on later ones, so prompt caches stay valid.
             let earlier = format.repair_history(conversation(format, &turns[..turns.len() - 1]));
-            // Bedrock joins the next message of the user with the last results.
+            // Bedrock joins the next user message with the last results.
             let same = earlier.len().saturating_sub(1);
             prop_assert_eq!(&repaired[..same], &earlier[..same], "{}", format);
         }
     }
 
-    /// The same file may be read in each turn, and by two calls of a turn.
     #[test]
     fn bedrock_gets_distinct_document_names_in_a_whole_history(
         turns in vec(vec(prop::sample::select(vec!["a.pdf", "A.pdf", "a pdf (2)", "b.pdf", ""]), 1..4), 1..4),
@@ -119,7 +118,6 @@ fn documents(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Mistral refuses a message of the user directly after a tool message.
 #[test]
 fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     let names = WireNames::default();
@@ -132,7 +130,6 @@ fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     };
     assert_eq!(roles(&history.encode_results(&results)), ["tool", "assistant", "user"]);
     assert_eq!(roles(&history.with_mistral(false).encode_results(&results)), ["tool", "user"]);
-    // After a cancelled turn, the user goes on without results.
     let cancelled =
         [history.encode_calls(std::slice::from_ref(&call)), vec![history.encode_user(&["go on".into()])]]
             .concat();
@@ -145,7 +142,6 @@ fn mistral_gets_a_message_of_the_model_between_results_and_their_media() {
     assert_eq!(roles(&history.encode_results(&plain)), ["tool"]);
 }
 
-/// Text files that the API cannot take as they are must be shown, or reported.
 #[test]
 fn every_text_file_is_shown_to_claude_or_reported() {
     let format = ApiFormat::Anthropic;
@@ -174,7 +170,7 @@ fn every_text_file_is_shown_to_claude_or_reported() {
     }
 }
 
-/// A report at the end of the body, without the empty line that ends an event, is a report.
+/// An empty line that ends the last event is missing.
 #[test]
 fn the_error_in_an_unfinished_last_event_is_reported() {
     for (format, body) in [

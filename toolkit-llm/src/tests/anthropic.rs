@@ -25,7 +25,6 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Generates the `input` of a call in the form that the service sends.
 fn input() -> impl Strategy<Value = Value> {
     btree_map(any::<String>(), json(), 0..4).prop_map(|input| Value::Object(input.into_iter().collect()))
 }
@@ -40,7 +39,7 @@ fn block() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Generates a message with blocks of any shape. The first block has a known type.
+/// Generates a message with blocks of any shape, of which the first has a known type.
 fn message() -> impl Strategy<Value = Value> {
     vec(prop_oneof![block(), json()], 0..6).prop_map(|mut blocks| {
         blocks.insert(0, json!({"type": "text", "text": "hm"}));
@@ -48,7 +47,7 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Generates a message of a history. The calls and results have only three ids, so that some of them match.
+/// Generates a message of a history, with only three ids, so that some calls and results match.
 fn turn() -> impl Strategy<Value = Value> {
     let id = proptest::sample::select(vec!["a", "b", "c"]);
     let call = id.clone().prop_map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
@@ -69,7 +68,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, input)| ToolCall::new(id, name, input.to_string()))
 }
 
-/// Returns the stream events of one content block, with the text of the block split at the positions in `cuts`.
+/// Returns the events of one content block, with its text split at `cuts`.
 fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDeque<Value> {
     let mut start = block.clone();
     let (field, delta, piece) = match block["type"].as_str().unwrap() {
@@ -93,7 +92,9 @@ fn events_of(index: usize, block: &Value, cuts: &[usize], ends: bool) -> VecDequ
     events
 }
 
-/// Pushes the events into a stream. Returns the yielded calls and the end of the stream.
+/// Pushes the events into a stream.
+///
+/// Returns the yielded calls and the end.
 fn play<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<ToolCall>, StreamEnd) {
     let mut stream = Anthropic.accumulator();
     let mut brought: Vec<StreamEvent> =
@@ -112,7 +113,7 @@ fn sorted(mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
     calls
 }
 
-/// Returns whether each message with calls is followed by one user message with the results of all these calls.
+/// Returns whether one user message with all results follows each message with calls.
 fn is_sendable(history: &[Value]) -> bool {
     let ids = |message: &Value, kind: &str, id: &str| -> Vec<String> {
         let blocks = message["content"].as_array().into_iter().flatten();
@@ -164,8 +165,9 @@ proptest! {
         prop_assert_eq!(Anthropic.repair_history(repaired.clone()), repaired);
     }
 
-    /// Every call is in the history, each with a different legal id. Writing the history again changes
-    /// nothing.
+    /// Each call has a different legal id.
+    ///
+    /// Writing the history again changes nothing.
     #[test]
     fn the_history_contains_every_call(message in message()) {
         let calls = Anthropic.parse_calls(&message).unwrap();
@@ -184,7 +186,7 @@ proptest! {
         prop_assert_eq!(Anthropic.assistant_messages(&history[0]).unwrap(), history);
     }
 
-    /// A streamed message is the same regardless of how it is split and how its blocks are interleaved.
+    /// Neither the splits nor the order of interleaved blocks matter.
     #[test]
     fn a_message_streamed_in_pieces_is_the_same_message(
         blocks in vec(block(), 0..5),
@@ -209,7 +211,7 @@ proptest! {
         prop_assert_eq!(sorted(calls), sorted(Anthropic.parse_calls(&whole).unwrap()));
     }
 
-    /// A stream cut off at any point yields every call once, and its message can be sent.
+    /// Every call is yielded once, and the message can be sent.
     #[test]
     fn a_stream_may_end_anywhere(blocks in vec(block(), 0..4), cuts in vec(0..16usize, 0..16), kept in 0..64usize) {
         let events: Vec<Value> = blocks
@@ -227,7 +229,7 @@ proptest! {
         }
     }
 
-    /// Invalid events do not stop the stream. The yielded calls are always the calls of the complete response.
+    /// Invalid events do not stop the stream, whose calls are those of the response.
     #[test]
     fn any_events_give_a_consistent_response(events in vec(any_event(), 0..12)) {
         let (calls, end) = play(&events);
@@ -243,7 +245,6 @@ proptest! {
     }
 }
 
-/// Generates an event with fields of any shape.
 fn any_event() -> impl Strategy<Value = Value> {
     let kinds = ["content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping"];
     let deltas = ["text_delta", "input_json_delta", "thinking_delta", "signature_delta", "of_next_year"];

@@ -1,4 +1,4 @@
-//! Tests of calls to tools that the provider defines and the program runs, complete and streamed, and of their results.
+//! Tests of calls to tools that the provider defines and the program runs, and of their results.
 
 use crate::apis::openai_responses::client::CLIENT;
 use crate::facts::ApiFormat;
@@ -80,7 +80,6 @@ fn each_call_that_the_program_runs_is_a_call_of_a_tool() {
         assert_eq!(call.id.as_str(), *item.get("call_id").unwrap_or(&item["id"]));
         assert_eq!(arguments(call), expected);
     }
-    // The history has the items as they were received.
     assert_eq!(response.native, items);
 }
 
@@ -102,8 +101,7 @@ fn calls_arrive_the_same_from_a_stream_with_events_between_their_begin_and_end()
             json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
             json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [item]}}),
         ];
-        // If the events after the end of the item are missing, the connection broke. The call is complete
-        // nevertheless.
+        // If the events after the end of the item are missing, the call is complete nevertheless.
         for length in 5..=events.len() {
             let mut stream = RESPONSES.accumulator();
             let mut seen: Vec<StreamEvent> =
@@ -120,7 +118,7 @@ fn calls_arrive_the_same_from_a_stream_with_events_between_their_begin_and_end()
             assert_eq!(response.calls, [(*call).clone()]);
             assert_eq!(response.native, std::slice::from_ref(&item));
         }
-        // If the end of a call is missing, every tool refuses the call.
+        // If the end of a call is missing, every tool refuses it.
         let mut stream = RESPONSES.accumulator();
         events[..4].iter().for_each(|event| drop(stream.push(event).unwrap()));
         let response = stream.finish().response.unwrap();
@@ -132,7 +130,7 @@ fn arguments_are_broken(call: &ToolCall) -> bool {
     serde_json::from_str::<Value>(call.arguments.as_str()).is_err() || call.arguments.as_str() == ""
 }
 
-/// Returns the items that are sent for the outcome of the call `item`.
+/// Returns the items that are sent for the outcome of a call.
 #[track_caller]
 fn answer(item: &Value, outcome: Result<ToolOutput, ToolError>) -> Vec<Value> {
     let call = RESPONSES.parse_calls(item).unwrap().remove(0);
@@ -202,7 +200,6 @@ fn results_have_the_form_of_their_call() {
         }
         [item]
     };
-    // Only an explicit approval approves.
     for (outcome, approve, reason) in [
         (said("true"), true, ""),
         (json_of(json!(true)), true, ""),
@@ -245,8 +242,8 @@ fn results_of_every_kind_are_parsed_and_written_unchanged() {
             assert_eq!(result.name, name);
             let again = RESPONSES.encode_results(&read);
             assert_eq!(again[0], written, "{name}");
-            // A complete history stays unchanged, and an unanswered call gets a result. A result without a
-            // call stays, because the service may keep its call.
+            // A complete history stays unchanged, and an unanswered call gets a result. A result stays,
+            // because the service may keep its call.
             assert_eq!(RESPONSES.repair_history(history.clone()), history);
             history.pop();
             let repaired = RESPONSES.repair_history(history);

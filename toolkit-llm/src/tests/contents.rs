@@ -4,8 +4,8 @@ use crate::ApiFormat;
 use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 
-/// Returns the body of a response with one message. `of_text` contains further fields of its text, and `of_message`
-/// further fields of the message.
+/// Returns a response with one message and further fields of its text (`of_text`) and of itself
+/// (`of_message`).
 fn body(format: ApiFormat, of_text: &Value, of_message: &Value) -> Value {
     let with = |mut value: Value, more: &Value| {
         let fields = more.as_object().cloned().unwrap_or_default();
@@ -42,7 +42,7 @@ fn body(format: ApiFormat, of_text: &Value, of_message: &Value) -> Value {
     }
 }
 
-/// Checks that the field `name` of a response is sent back unchanged, and reported once as lost for every other API.
+/// Checks that the field `name` is sent back unchanged, and reported once as lost for every other API.
 #[track_caller]
 fn check(format: ApiFormat, body: &Value, name: &str, sent: &Value) {
     let response = format.parse_response(body).unwrap();
@@ -59,7 +59,6 @@ fn check(format: ApiFormat, body: &Value, name: &str, sent: &Value) {
     }
 }
 
-/// Returns the values of all fields called `name`.
 fn fields<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
     match value {
         Value::Array(list) => list.iter().flat_map(|value| fields(value, name)).collect(),
@@ -71,8 +70,7 @@ fn fields<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
     }
 }
 
-/// The table lists further fields of each API's messages and texts, from the types of its SDK and from compatible
-/// servers.
+/// The fields are from the types of each API's SDK and from compatible servers.
 #[test]
 fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
     use ApiFormat::{Anthropic, Bedrock, Cohere, GeminiInteractions, Ollama, OpenAiChat, OpenAiResponses};
@@ -102,7 +100,7 @@ fn fields_beside_the_text_are_kept_for_the_same_api_and_reported_for_another() {
     let cited = json!({"stopReason": "end_turn",
         "output": {"message": {"role": "assistant", "content": [{"citationsContent": cited}]}}});
     check(Bedrock, &cited, "citations", &json!([{"title": "x"}]));
-    // Unknown fields of every API, except in the messages of the APIs that accept only a role and content.
+    // Unknown fields of every API, except in messages with only a role and content.
     let new = json!({"to": 2030});
     for &format in ApiFormat::ALL {
         if !matches!(format, Ollama) {
@@ -125,7 +123,9 @@ fn empty_fields_are_no_content() {
     }
 }
 
-/// The service accepts only the id of the audio in an earlier answer. The text of a spoken answer is its transcript.
+/// The service accepts only the id of earlier audio.
+///
+/// The text of a spoken answer is its transcript.
 #[test]
 fn the_sound_of_a_chat_answer_is_sent_back_by_its_id() {
     let pieces = [

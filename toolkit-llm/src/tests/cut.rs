@@ -3,11 +3,11 @@
 use crate::{ApiFormat, Response};
 use serde_json::{Value, json};
 
-/// The complete arguments of the first call.
 const COMPLETE: &str = r#"{"x":1}"#;
 
-/// Returns a response of two calls that was ended by the token limit, and the events that stream it. The API
-/// writes the arguments of the last call as `object` or as `text`, whichever its form of arguments is.
+/// Returns a response of two calls that the token limit ended, and its events.
+///
+/// The API writes the last arguments as `object` or as `text`, whichever its form is.
 fn bodies(object: &Value, text: &str) -> [(ApiFormat, Value, Vec<Value>); ApiFormat::ALL.len() - 1] {
     let x = json!({"x": 1});
     let nested = |at: u8, id: &str, name: &str, arguments: &str| json!({"index": at, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
@@ -113,8 +113,8 @@ fn bodies(object: &Value, text: &str) -> [(ApiFormat, Value, Vec<Value>); ApiFor
     ]
 }
 
-/// Checks that the first call is complete, that the last is refused because its arguments are not JSON, and that
-/// the next request has valid JSON for both.
+/// Checks that the first call is complete, that the last is refused, and that the next request has valid JSON
+/// for both.
 #[track_caller]
 fn check(format: ApiFormat, response: &Response) {
     let [first, last] = response.calls.as_slice() else { panic!("{format}: two calls") };
@@ -126,8 +126,9 @@ fn check(format: ApiFormat, response: &Response) {
     assert!(sent.contains("invalid_arguments"), "{format}: {sent}");
 }
 
-/// A service that must write an object can only write the members that are complete. The object of a call that
-/// was cut off therefore looks complete, and without its last members the call would mean something else.
+/// An object can only have the members that are complete.
+///
+/// Without the last ones, the call would mean something else.
 #[test]
 fn a_call_cut_off_by_the_token_limit_is_refused_and_the_calls_before_it_are_complete() {
     for (object, text) in [
@@ -156,7 +157,9 @@ fn sends_objects(format: ApiFormat) -> bool {
     matches!(format, ApiFormat::Gemini | ApiFormat::GeminiInteractions)
 }
 
-/// The text of streamed arguments shows whether they are complete, and an object is streamed when it is complete.
+/// The text of arguments shows whether they are complete.
+///
+/// An object is streamed when it is complete.
 #[test]
 fn a_streamed_call_that_was_complete_before_the_token_limit_is_run() {
     for (format, _, events) in bodies(&json!({"path": "/srv"}), r#"{"path":"/srv"}"#) {

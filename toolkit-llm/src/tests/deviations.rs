@@ -16,13 +16,13 @@ struct Case {
     #[serde(default)]
     text: String,
     body: Option<Value>,
-    /// The id, the name and the arguments of each call. An empty id stands for a generated one, and a string for
-    /// arguments that are refused.
+    /// The id, the name and the arguments of each call.
+    ///
+    /// An empty id stands for a generated one, and a string for refused arguments.
     calls: Vec<(String, String, Value)>,
     finish: String,
 }
 
-/// Returns the response, and the calls in the events of its stream.
 fn read(api: ApiFormat, case: &Case) -> (Response, Option<Vec<ToolCall>>) {
     if let Some(body) = &case.body {
         return (api.parse_response(body).expect("a response"), None);

@@ -1,5 +1,4 @@
-//! Tests of histories in every form that the services accept. A repair does not change such histories, and neither does
-//! parsing and encoding them again.
+//! Histories in every form that the services accept, which neither a repair nor parsing and encoding changes.
 
 use crate::ApiFormat;
 use crate::translate::RequestFormat;
@@ -9,14 +8,14 @@ use serde_json::{Value, json};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// One turn: the model's text, the number of calls, and a number that selects the form of the turn.
+/// The model's text, the number of calls, and a number that selects the form.
 type Turn = (String, usize, usize);
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
     vec(("[a-z]{1,9}", 0..3usize, 0..12usize), 1..5)
 }
 
-/// Returns the model's messages and the results of a turn. `form` selects one of the legal forms.
+/// Returns the model's messages and the results of a turn, in one of the legal forms.
 fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Vec<Value>, Vec<Value>) {
     let ids: Vec<String> = (0..*calls).map(|index| format!("call_{number}_{index}")).collect();
     let each = |write: &dyn Fn(&str) -> Value| ids.iter().map(|id| write(id)).collect::<Vec<Value>>();
@@ -116,7 +115,7 @@ fn messages(format: ApiFormat, number: usize, (said, calls, form): &Turn) -> (Ve
     }
 }
 
-/// Returns a list with a user message that has the parts. If there are no parts, the list is empty.
+/// Returns a list with a user message of the parts, or an empty list.
 fn user(field: &str, parts: Vec<Value>) -> Vec<Value> {
     if parts.is_empty() { Vec::new() } else { vec![json!({"role": "user", field: parts})] }
 }
@@ -129,7 +128,7 @@ proptest! {
             let writer = format.history(&names);
             let mut history: Vec<Value> = Vec::new();
             for (number, turn) in turns.iter().enumerate() {
-                // Bedrock requires alternating roles, so a message of the user cannot follow results.
+                // Bedrock requires alternating roles, so a user message cannot follow results.
                 if format != ApiFormat::Bedrock || history.last().is_none_or(|last| last["role"] != "user") {
                     history.push(format.encode_user(&[Content::text("Go on.")]));
                 }
@@ -143,7 +142,6 @@ proptest! {
                 let parsed = reader.parse_results(&json!(results)).unwrap();
                 prop_assert_eq!(parsed.len(), turn.1, "{}", format);
                 prop_assert_eq!(writer.encode_results(&parsed), results, "{}", format);
-                // Each result is matched with its call, even if there are no ids.
                 let parsed = reader.parse_results(&json!(history)).unwrap();
                 let ids = parsed[parsed.len() - turn.1..].iter().map(|result| &result.call_id);
                 prop_assert!(ids.eq(calls.iter().map(|call| &call.id)), "{}: {}", format, json!(history));

@@ -26,7 +26,9 @@ fn content() -> impl Strategy<Value = Content> {
     ]
 }
 
-/// A call with its result. Calls of custom tools have a text in place of arguments.
+/// A call with its result.
+///
+/// Calls of custom tools have a text in place of arguments.
 #[derive(Debug, Clone)]
 struct Exchange {
     id: String,
@@ -41,7 +43,7 @@ fn exchanges() -> impl Strategy<Value = Vec<Exchange>> {
     vec(exchange.prop_map(|(id, is_custom, outcome)| Exchange { id, is_custom, outcome }), 0..4)
 }
 
-/// Returns the calls and the results of a turn. The ids of the turn are distinct.
+/// Returns the calls and the results of a turn, with distinct ids.
 fn turn(number: usize, exchanges: &[Exchange]) -> (Vec<ToolCall>, Vec<ToolResult>) {
     let pairs = exchanges.iter().enumerate().map(|(index, exchange)| {
         let id = format!("{}{number}{index}", exchange.id);
@@ -65,7 +67,6 @@ fn turn(number: usize, exchanges: &[Exchange]) -> (Vec<ToolCall>, Vec<ToolResult
     pairs.unzip()
 }
 
-/// Returns all strings in a JSON value.
 fn texts(json: &Value) -> String {
     match json {
         Value::String(text) => format!("{text}\n"),
@@ -75,7 +76,7 @@ fn texts(json: &Value) -> String {
     }
 }
 
-/// Checks the results that `format` sends: each content is in the JSON, or a loss is reported for it.
+/// Checks that each content of the results is sent, or reported as a loss.
 fn check_contents(format: ApiFormat, results: &[ToolResult]) -> TestCaseResult {
     let names = WireNames::default();
     let writer = format.history(&names);
@@ -113,7 +114,6 @@ fn check_contents(format: ApiFormat, results: &[ToolResult]) -> TestCaseResult {
     Ok(())
 }
 
-/// Writes a conversation and returns the messages.
 fn write(format: ApiFormat, turns: &[(String, Vec<ToolCall>, Vec<ToolResult>)]) -> Vec<Value> {
     let names = WireNames::default();
     let writer = format.history(&names);
@@ -166,7 +166,7 @@ proptest! {
                 let message = message.cloned().unwrap_or_else(|| json!(writer.encode_assistant(said, calls)));
                 let read = from.parse_calls(&message).unwrap();
                 prop_assert_eq!(read.len(), calls.len(), "{}: {}", from, message);
-                // The results are read beside their calls, which some APIs need to find the ids.
+                // Some APIs need the calls to find the ids of results.
                 let both: Vec<Value> =
                     [writer.encode_assistant(said, calls), writer.encode_results(results)].concat();
                 let results = reader.parse_results(&json!(both)).unwrap();

@@ -84,7 +84,6 @@ fn cohere_event(json: Value, at: u8, id: &str, text: &str, kind: u8) -> Value {
         3 | 4 => json!({"tool_calls": call}),
         _ => json!({"content": {"text": text}}),
     };
-    // The text is random, and chooses the kind.
     let kind = KINDS[text.bytes().map(usize::from).sum::<usize>() % KINDS.len()];
     json!({"type": kind, "index": at, "delta": {"message": message}})
 }
@@ -122,7 +121,7 @@ fn check_stream(format: ApiFormat, events: &[Value]) -> TestCaseResult {
     Ok(())
 }
 
-/// Returns how many calls Ollama's messages have, which are written again.
+/// Returns how many calls of Ollama's messages are written again.
 fn written_calls(messages: &[Value]) -> usize {
     messages.iter().map(|message| Ollama.parse_calls(message).unwrap().len()).sum()
 }
@@ -131,7 +130,7 @@ proptest! {
     // Each case is of one of the four APIs.
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// No parser panics, and repairing a history twice changes nothing.
+    /// No parser panics, and a second repair changes nothing.
     #[test]
     fn any_payload_is_parsed_or_refused(
         (format, payload, history) in select(&FORMATS[..]).prop_flat_map(|format| {
@@ -148,7 +147,7 @@ proptest! {
         prop_assert_eq!(&format.repair_history(repaired.clone()), &repaired, "{}", format);
     }
 
-    /// Every call is yielded once, with the id that it has in the complete response.
+    /// Every call is yielded once, with its id in the response.
     #[test]
     fn every_streamed_call_is_yielded_once(
         (format, events) in select(&FORMATS[..]).prop_flat_map(|format| (Just(format), vec(event(format), 0..8))),

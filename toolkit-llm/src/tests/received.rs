@@ -1,4 +1,4 @@
-//! Results of a received history, with fields and contents that this library does not know.
+//! Results of a received history, with unknown fields and contents.
 
 use crate::ApiFormat;
 use crate::translate::RequestFormat;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolkit_core::ToolOutput;
 use toolkit_core::name::WireNames;
 
-/// Returns the message with one result, in the JSON of each API, and the pointer to the result.
+/// Returns the message with one result in the JSON of each API, and the pointer to the result.
 fn message(format: RequestFormat, parts: Option<Value>) -> (Value, &'static str) {
     let text = |kind: &str| json!([{"type": kind, "text": "x"}]);
     let with = |mut list: Value| {
@@ -72,12 +72,11 @@ proptest! {
                 let losses = other.history(&names).result_losses(&results);
                 let path = format!("/0/{field}");
                 prop_assert_eq!(losses.iter().any(|loss| loss.path == path), has_field, "{} to {}", format, other);
-                // Contents of an unknown type are sent as text.
                 let sent = json!(other.encode_results(&results)).to_string();
                 let is_shown = !has_part || sent.contains("time_travel");
                 prop_assert!(is_shown || format == ApiFormat::Gemini, "{} to {}: {}", format, other, sent);
             }
-            // A result that the program has changed is written anew.
+            // A changed result is written anew.
             let mut changed = results.clone();
             changed[0].outcome = Ok(ToolOutput::text("another"));
             let sent = json!(writer.encode_results(&changed)).to_string();

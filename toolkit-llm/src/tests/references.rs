@@ -1,5 +1,7 @@
-//! References in schemas and results for Gemini: it refuses other keywords beside `$ref` in a schema, and each `$ref` in the
-//! JSON of a result that is not the name of one of its parts.
+//! References in schemas and results for Gemini.
+//!
+//! It refuses other keywords beside `$ref` in a schema, and each `$ref` in the JSON of a result that is not
+//! the name of one of its parts.
 
 use super::any_json;
 use crate::ApiFormat::{Gemini, GeminiInteractions};
@@ -17,7 +19,6 @@ use toolkit_core::output::ToolOutput;
 use toolkit_schema::keyword::subschemas;
 use toolkit_schema::violations;
 
-/// Generates a `$ref` with any of the keywords that may stand beside it.
 fn reference(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let targets = select(vec!["#/$defs/A", "#/$defs/Tree", "#/$defs/Word", "#/properties/a", "#"]);
     let beside = json!({
@@ -85,7 +86,7 @@ fn crowded(schema: &Value) -> Option<&Value> {
     if is_crowded { Some(schema) } else { subschemas(schema).find_map(|inside| crowded(inside.schema)) }
 }
 
-/// Returns the schemas of a tool in the requests for Gemini, each with whether a loss is reported.
+/// Returns the schemas of a tool in requests for Gemini, each with whether a loss is reported.
 fn published(schema: &Value) -> Vec<(Value, bool)> {
     let tool = ToolDefinition::new(ToolName::new("f").unwrap(), "d", schema.clone());
     let tool = tool.with_output_schema(schema.clone());
@@ -118,12 +119,14 @@ fn of_answer(format: ApiFormat, schema: &Value) -> (Value, bool) {
     (schema, !encoded.losses.is_empty())
 }
 
-/// Checks that references stand alone in what is sent, and that it allows the same values unless a loss is reported.
+/// Checks that references stand alone, and that the sent schema allows the same values unless a loss is
+/// reported.
 fn check(schema: &Value, values: &[Value]) -> Result<(), TestCaseError> {
     let answers = [Gemini, GeminiInteractions].map(|format| of_answer(format, schema));
     for (sent, is_reported) in published(schema).into_iter().chain(answers) {
         prop_assert_eq!(crowded(&sent), None, "{}", sent);
-        // A reference to the root or to a property may lead to itself, and parameters called `$ref` get another name.
+        // A reference to the root or to a property may lead to itself, and parameters called `$ref` get
+        // another name.
         let text = format!("{schema}{sent}");
         let targets = ["\"#\"", "\"#/properties/a\"", "\"_ref\""];
         let is_other = targets.iter().any(|target| text.contains(target));
@@ -153,7 +156,7 @@ proptest! {
         }
     }
 
-    /// Repair writes the same results as text, in a response of any form, and leaves references to parts of the result.
+    /// Repair writes the same results as text, and leaves references to parts of the result.
     #[test]
     fn repaired_histories_for_gemini_have_no_reference_in_results(
         response in any_json("$ref name a #/$defs/A output error image.png"),
@@ -184,7 +187,6 @@ fn has_reference(value: &Value) -> bool {
     !references(value).is_empty()
 }
 
-/// Returns the members `$ref` of a value, at every depth.
 fn references(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(values) => values.iter().flat_map(references).collect(),
@@ -197,7 +199,6 @@ fn references(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Schemas as servers have sent them.
 #[test]
 fn keywords_move_from_references_into_a_union() {
     let reported = json!({"type": "object", "properties": {

@@ -4,7 +4,7 @@ use crate::ApiFormat;
 use crate::response::FinishReason;
 use serde_json::json;
 
-/// The table lists the finish reasons of each provider's SDK, each with the expected parsed reason.
+/// The table has the finish reasons of each provider's SDK, with the parsed reason.
 #[test]
 fn every_reason_of_every_provider_is_read() {
     use FinishReason::{Interrupted, Length, Refused, Stop, ToolCalls};
@@ -175,19 +175,17 @@ fn reports_of_providers_have_their_code() {
         assert_eq!((error.code().unwrap_or_default(), error.is_blocked()), (code, is_blocked), "{event}");
         let report = error.report().unwrap();
         assert!(error.to_string().contains(report), "{error}");
-        // If the end of the stream contains a report, it is the same.
         if let Err(end) = stream.finish().response
             && end.report().is_some()
         {
             assert_eq!(end.is_blocked(), is_blocked, "{event}");
         }
     }
-    // An error of the payload has no report.
     let error = OpenAiChat.parse_response(&json!({"choices": 7})).unwrap_err();
     assert_eq!((error.report(), error.code(), error.is_blocked()), (None, None, false));
 }
 
-/// The counts of a server may be wrong. Sums of counts stop at the maximum.
+/// Sums of wrong counts stop at the maximum.
 #[test]
 fn the_largest_token_counts_are_added_without_overflow() {
     for &format in ApiFormat::ALL {

@@ -13,7 +13,6 @@ fn parse(format: ApiFormat, body: &Value) -> Response {
     format.parse_response(body).unwrap()
 }
 
-/// Returns response bodies with the same answer in every format.
 fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
     [
         (
@@ -118,7 +117,6 @@ fn bodies() -> [(ApiFormat, Value); ApiFormat::ALL.len()] {
     ]
 }
 
-/// Returns the events with which the API streams the answer in `body`.
 fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
     match format {
         ApiFormat::OpenAiChat => {
@@ -172,7 +170,6 @@ fn events(format: ApiFormat, body: &Value) -> Vec<Value> {
     }
 }
 
-/// Returns the events of a streamed interaction.
 fn interaction(body: &Value) -> Vec<Value> {
     let start = |at: u8, step: Value| json!({"event_type": "step.start", "index": at, "step": step});
     let delta = |at: u8, delta: Value| json!({"event_type": "step.delta", "index": at, "delta": delta});
@@ -198,7 +195,6 @@ fn interaction(body: &Value) -> Vec<Value> {
     ]
 }
 
-/// Returns the events of Cohere's stream.
 fn cohere(body: &Value) -> Vec<Value> {
     let event = |kind: &str, message: Value| json!({"type": kind, "index": 0, "delta": {"message": message}});
     let call = |piece: Value| json!({"tool_calls": piece});
@@ -221,7 +217,6 @@ fn cohere(body: &Value) -> Vec<Value> {
     ]
 }
 
-/// Returns the bytes of an event in the encoding of the API.
 fn encode(format: ApiFormat, event: &Value) -> Vec<u8> {
     match format {
         ApiFormat::Bedrock => crate::stream::event_stream::tests::encode_event(event),

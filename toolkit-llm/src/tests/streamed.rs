@@ -22,7 +22,7 @@ enum Part {
 }
 
 impl Part {
-    /// Returns the text of a part, and its kind as it is in the events.
+    /// Returns the text of a part, and its kind as in the events.
     fn text(&mut self) -> Option<(u8, &mut String)> {
         match self {
             Self::Text(text) => Some((0, text)),
@@ -33,7 +33,6 @@ impl Part {
     }
 }
 
-/// The reason why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
     Complete,
@@ -41,7 +40,6 @@ enum End {
     Blocked,
 }
 
-/// An answer of a model.
 #[derive(Debug, Clone)]
 struct Answer {
     parts: Vec<Part>,
@@ -51,7 +49,9 @@ struct Answer {
 }
 
 impl Answer {
-    /// Creates an answer. Adjacent texts of the same kind are joined, because a provider writes them as one part.
+    /// Creates an answer.
+    ///
+    /// Adjacent texts of the same kind are joined, as providers write them.
     fn new(parts: Vec<Part>, end: End, tokens: [u64; 4]) -> Self {
         let mut joined: Vec<Part> = Vec::new();
         for mut part in parts {
@@ -60,7 +60,7 @@ impl Answer {
                 _ => joined.push(part),
             }
         }
-        // One body does not state whether the arguments of its last call were cut off.
+        // A body does not state whether the arguments of its last call were cut off.
         let ends_with_call = matches!(joined.last(), Some(Part::Call { .. }));
         Self { parts: joined, end: if ends_with_call { End::Complete } else { end }, tokens }
     }
@@ -69,7 +69,6 @@ impl Answer {
         self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
     }
 
-    /// Returns the answer of a provider that writes a refusal as text.
     fn without_refusals(&self) -> Self {
         let parts = self.parts.iter().cloned().map(|part| match part {
             Part::Refusal(text) => Part::Text(text),
@@ -78,21 +77,18 @@ impl Answer {
         Self::new(parts.collect(), self.end, self.tokens)
     }
 
-    /// Returns the answer of a provider that writes no part without text.
     fn without_empty_texts(&self) -> Self {
         let mut parts = self.parts.clone();
         parts.retain_mut(|part| part.text().is_none_or(|(_, text)| !text.is_empty()));
         Self::new(parts, self.end, self.tokens)
     }
 
-    /// Returns all texts of the kind that `pick` returns, joined.
     fn all<'a>(&'a self, pick: impl Fn(&'a Part) -> Option<&'a String>) -> String {
         self.parts.iter().filter_map(pick).map(String::as_str).collect()
     }
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    // Some pieces of these texts are JSON.
     let text = || prop_oneof![4 => "[ab1 \n\"\\\\{é€😀]{0,9}", 1 => select(vec!["true", "[1]", "{\"a\":1}"]).prop_map(str::to_owned)];
     let value = prop_oneof![any::<i32>().prop_map(Value::from), text().prop_map(Value::from)];
     let arguments = btree_map("[a-cé]{1,2}", value, 0..3)
@@ -107,7 +103,6 @@ fn part() -> impl Strategy<Value = Part> {
 
 fn answer() -> impl Strategy<Value = Answer> {
     let end = prop_oneof![3 => Just(End::Complete), 1 => Just(End::Limit), 1 => Just(End::Blocked)];
-    // A model may call a tool several times with the same arguments.
     let parts = (vec(part(), 0..6), 0..6_usize, 0..3_usize).prop_map(|(mut parts, at, count)| {
         if let Some(call @ Part::Call { .. }) = parts.get(at).cloned() {
             parts.splice(at..at, vec![call; count]);
@@ -118,14 +113,13 @@ fn answer() -> impl Strategy<Value = Answer> {
         .prop_map(|(parts, end, tokens)| Answer::new(parts, end, tokens.map(u64::from)))
 }
 
-/// The texts and calls in the events of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Heard {
     text: String,
     reasoning: String,
     refusal: String,
     pub(super) calls: Vec<ToolCall>,
-    /// The id, the name and the pieces of the arguments of each call that was announced.
+    /// The id, the name and the pieces of the arguments of each announced call.
     begun: Vec<(String, String, String)>,
 }
 
@@ -169,7 +163,7 @@ fn is_native_call(part: &Value) -> bool {
     part.get("toolUse").is_some() || matches!(part["type"].as_str(), Some("tool_use" | "function_call"))
 }
 
-/// Writes the streamed pieces of texts as JSON, as a server does that parses each of them: `"1"` becomes `1`.
+/// Writes pieces of texts as JSON, as a server does that parses each of them: `"1"` becomes `1`.
 fn parse_pieces(event: &mut Value) {
     const PIECES: [&str; 7] =
         ["content", "text", "thinking", "reasoning_content", "refusal", "tool_plan", "delta"];
@@ -212,7 +206,6 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
     match (&read, &end.response, pushed) {
         (Ok(read), Ok(streamed), Ok(())) => {
             prop_assert_eq!(streamed, read, "{}", format);
-            // Each part is taken once, with the calls that are complete.
             let native = native_parts(format, &read.native);
             let mut rest = native.clone();
             for part in &taken {
@@ -224,7 +217,6 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
             prop_assert!(native.is_empty() || calls == yielded, "{format}: {taken:?}");
             let Response { text, reasoning, refusal, calls, .. } = read.clone();
             let mut heard = hear(brought);
-            // The reason of a block is known only at its end.
             if answer.end == End::Blocked {
                 heard.refusal.clone_from(&refusal);
             }
@@ -258,7 +250,7 @@ fn check(format: ApiFormat, answer: &Answer, cuts: &[usize], is_parsed: bool) ->
 }
 
 proptest! {
-    /// The events of a stream have the texts and calls of the response, and the response is the same as in one body.
+    /// The events have the texts and calls of the response, which is the same as in one body.
     #[test]
     fn a_stream_says_what_one_body_says(answer in answer(), cuts in vec(0..16_usize, 0..4), is_parsed in any::<bool>()) {
         for &format in ApiFormat::ALL {
@@ -266,8 +258,9 @@ proptest! {
         }
     }
 
-    /// Without `alt=sse`, Gemini sends a list of events. It is read while it arrives. If it breaks off, the response is
-    /// not complete.
+    /// Without `alt=sse`, Gemini sends a list of events.
+    ///
+    /// If it breaks off, the response is not complete.
     #[test]
     fn a_list_of_events_is_a_stream(answer in answer(), cuts in vec(1..40_usize, 1..9), end in any::<Index>()) {
         let events = body(ApiFormat::Gemini, &answer, &[3]).events;
@@ -291,7 +284,6 @@ proptest! {
         prop_assert_eq!(&read, &expected);
         prop_assert_eq!(stream.finish(), pushed.finish());
         let mut broken = ApiFormat::Gemini.accumulator();
-        // The last two bytes are the line break and the bracket that end the list.
         let read = broken.push_bytes(&list[..end.index(list.len() - 2)]);
         prop_assert_eq!(&read, &expected[..read.len()]);
         prop_assert!(!broken.finish().is_complete);

@@ -4,7 +4,7 @@ use crate::ApiFormat;
 use serde_json::json;
 use toolkit_core::name::WireNames;
 
-/// Each response contains a text, and a part of a type that does not exist yet.
+/// Each response has a text, and a part of a type that does not exist yet.
 #[test]
 fn unknown_parts_are_kept_for_the_same_api_and_reported_for_another() {
     let new = json!({"type": "time_travel", "id": "x_1", "to": 2030});

@@ -33,9 +33,10 @@ impl RequestCodec for Anthropic {
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
-        // If the field is missing, the service's default applies: the model decides.
-        let Some(choice) = request.get(CHOICE).filter(|choice| !choice.is_null()) else {
-            return Ok(ToolConfig::default());
+        // By default, the model decides.
+        let choice = match request.get(CHOICE) {
+            None | Some(Value::Null) => return Ok(ToolConfig::default()),
+            Some(choice) => choice,
         };
         let fields = object(choice, CHOICE, "an object with a `type`")?;
         let mut wanted = ToolConfig::from(match text(choice, "type") {
@@ -48,12 +49,13 @@ impl RequestCodec for Anthropic {
             }
             _ => return Err(WireError::new("tool_choice.type", "`auto`, `any`, `tool` or `none`")),
         });
-        wanted.parallel = flag(fields, CHOICE, "disable_parallel_tool_use")?.map(|disabled| !disabled);
+        if let Some(is_disabled) = flag(fields, CHOICE, "disable_parallel_tool_use")? {
+            wanted.parallel = Some(!is_disabled);
+        }
         Ok(wanted)
     }
 
-    /// Parses the results in a message, a block, or a list of messages or blocks. If the payload also
-    /// contains the call of a result, the result gets the tool name from the call.
+    /// Parses results in messages or blocks. The tool name comes from the call, if the payload contains it.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "a message with results, a result, or a list of them")?;
         let mut results = Vec::new();
@@ -86,9 +88,9 @@ impl RequestCodec for Anthropic {
     }
 }
 
-/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`. Returns an error for
-/// a function in the format of another API, because the function would be lost if it were read as a tool of the
-/// service.
+/// Returns whether the service defines the tool, such as `web_search_20250305` or `bash_20250124`.
+///
+/// A function in the format of another API is an error, because it would be lost as a tool of the service.
 fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     match tool.get("type") {
         None | Some(Value::Null) => Ok(false),
@@ -101,15 +103,14 @@ fn is_hosted(tool: &Value, path: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns the content blocks of the message `item`, each with its path. If `item` itself is a block, it is
-/// returned.
+/// Returns the content blocks of the message or block `item`, each with its path.
 fn listed_blocks(item: &Value, path: String) -> Result<Vec<(String, &Value)>, WireError> {
     if is_block(item) {
         return Ok(vec![(path, item)]);
     }
     match item.get("role").and_then(Value::as_str) {
         Some("user" | "assistant" | "system") => {}
-        // A message with another role may contain results in the format of another API. They would be lost.
+        // A message with another role may contain results in the format of another API.
         _ => return Err(WireError::new(field(&path, "role"), "`user`, which marks messages with results")),
     }
     Ok(elements(list(item, "content"), &field(&path, "content")).collect())
@@ -126,27 +127,29 @@ fn parse_outcome(block: &Value, path: &str) -> Result<Result<ToolOutput, ToolErr
     Ok(if is_error { Err(ToolError::new(ErrorKind::Failed, output.to_text())) } else { Ok(output) })
 }
 
-/// Parses a content block into a [`Content`]. A block of an unknown type is kept as JSON.
+/// Parses a content block. An unknown type is kept as JSON.
 fn content(block: &Value) -> Content {
-    let known = match block.get("type").and_then(Value::as_str) {
-        Some("text") => block.get("text").and_then(Value::as_str).map(|text| Content::Text(text.to_owned())),
-        Some("image") => media(block, "image/*").map(|media| Content::Image(Box::new(media))),
-        Some("document") => match plain_text(block) {
+    known_content(block).unwrap_or_else(|| json_content(block))
+}
+
+fn known_content(block: &Value) -> Option<Content> {
+    match block.get("type")?.as_str()? {
+        "text" => Some(Content::Text(block.get("text")?.as_str()?.to_owned())),
+        "image" => Some(Content::Image(Box::new(media(block, "image/*")?))),
+        "document" => match plain_text(block) {
             Some(text) => Some(Content::Text(text.to_owned())),
-            None => media(block, "application/pdf").map(|media| Content::File(Box::new(media))),
+            None => Some(Content::File(Box::new(media(block, "application/pdf")?))),
         },
         _ => None,
-    };
-    known.unwrap_or_else(|| json_content(block))
+    }
 }
 
 fn plain_text(block: &Value) -> Option<&str> {
-    let source =
-        block.get("source").filter(|source| source.get("type").is_some_and(|kind| kind == "text"))?;
-    source.get("data")?.as_str()
+    let source = block.get("source")?;
+    if text(source, "type") == "text" { source.get("data")?.as_str() } else { None }
 }
 
-/// Parses a media item. The API states no media type for a URL, so an item with a URL gets the media type `behind_url`.
+/// Parses a media item. The API states no media type for a URL, so it gets `behind_url`.
 fn media(block: &Value, behind_url: &str) -> Option<Media> {
     let source = block.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(ToOwned::to_owned);

@@ -3,13 +3,13 @@
 use super::{RequestCodec, RequestFormat, received_definitions};
 use crate::definitions::EncodedToolConfig;
 use crate::definitions::tool_config::ChoiceCodec;
-use crate::json::fields::{camel, only};
+use crate::json::fields::camel;
 use crate::json::{WireError, unknown_fields};
 use serde_json::{Map, Value};
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::name::WireNames;
 
-/// Parses a tool config. If [`ToolConfig`] cannot express some of the fields, all received fields become provider
+/// Parses a tool config. If [`ToolConfig`] cannot express it completely, all received fields become provider
 /// extras.
 pub(super) fn parse_tool_config(
     codec: &dyn RequestCodec,
@@ -18,16 +18,22 @@ pub(super) fn parse_tool_config(
 ) -> Result<ToolConfig, WireError> {
     let mut config = codec.parse_config(request, names)?;
     let written = codec.encode_tool_config(&config, names).fields;
-    let is_config = |name: &str| written.contains_key(name) || written.contains_key(&*camel(name));
-    let received = only(request, |name, value| is_config(name) && !value.is_null());
+    let mut received = Map::new();
+    for (name, value) in request {
+        let is_config = written.contains_key(name) || written.contains_key(&*camel(name));
+        if is_config && !value.is_null() {
+            received.insert(name.clone(), value.clone());
+        }
+    }
     if !unsupported(codec, &received, &config, names).is_empty() {
         config.extras = ProviderExtras::new(codec.facts().name, received);
     }
     Ok(config)
 }
 
-/// Encodes a tool config that was read from a request. Fields that were read from the same API are written again, and
-/// fields of another API are reported as lost. Returns `None` for any other tool config.
+/// Encodes a tool config that was read from a request, or returns `None` for any other.
+///
+/// Fields of the same API are written again, and fields of another API are reported as lost.
 pub(crate) fn encode_received_config(
     codec: &dyn ChoiceCodec,
     wanted: &ToolConfig,
@@ -40,7 +46,7 @@ pub(crate) fn encode_received_config(
     let is_same = (&wanted.choice, wanted.parallel, &wanted.custom)
         == (&meaning.choice, meaning.parallel, &meaning.custom);
     if is_same_api && is_same {
-        // The program has not changed the meaning, so the fields are written as they were read.
+        // Unchanged in meaning, so the fields are written as received.
         return Some(EncodedToolConfig::new(received.clone()));
     }
     let mut encoded = codec.encode_tool_config(wanted, names);
@@ -53,8 +59,8 @@ pub(crate) fn encode_received_config(
     Some(encoded)
 }
 
-/// Returns the fields of `received` that are not expressed by the config `meaning`. These are fields missing
-/// when `meaning` is encoded, and modes that are encoded with another value.
+/// Returns the fields of `received` that are missing when `meaning` is encoded, and the modes encoded with
+/// another value.
 fn unsupported(
     codec: &dyn RequestCodec,
     received: &Map<String, Value>,
@@ -68,15 +74,14 @@ fn unsupported(
     received_definitions::difference(received, &written, opaque, is_other)
 }
 
-/// Returns whether a received value differs in meaning from the written value. Differences in the spelling of a mode do
-/// not count.
+/// Returns whether a received value differs in meaning, not only in the spelling of a mode.
 fn is_other(received: &Value, written: &Value) -> bool {
     match (received, written) {
         (Value::String(mode), Value::String(known)) => {
             mode != "MODE_UNSPECIFIED" && !mode.eq_ignore_ascii_case(known)
         }
         (Value::Array(received), Value::Array(written)) => received.len() != written.len(),
-        // The choice of a hosted tool is read as the choice of any tool, and written as a string.
+        // The choice of a hosted tool is read as any tool, and written as a string.
         (Value::Object(_), Value::String(_)) => true,
         _ => false,
     }

@@ -15,13 +15,13 @@ use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 
 impl RequestCodec for Gemini {
-    /// Parses the functions of an entry, which may also contain tools run by the service itself.
+    /// Parses the functions of an entry, which may also contain tools of the service.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool with `function_declarations`")?;
         if let Some(name) =
             ["type", "function", "input_schema"].into_iter().find(|name| fields.contains_key(*name))
         {
-            // The tool would be lost if it were read as a tool of the service.
+            // It would be lost as a tool of the service.
             return Err(WireError::new(field(path, name), "no such field, which tools of other APIs have"));
         }
         // A function declaration may also stand alone.
@@ -44,17 +44,19 @@ impl RequestCodec for Gemini {
                 _ => return Err(WireError::new(path, "a list of functions")),
             }
         }
-        found.hosted.extend((!rest.is_empty()).then(|| rest.into()));
+        if !rest.is_empty() {
+            found.hosted.push(rest.into());
+        }
         Ok(())
     }
 
     fn parse_config(&self, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
         let path = "toolConfig.functionCallingConfig";
         let Some(config) = get(request, "toolConfig") else { return Ok(ToolConfig::default()) };
-        let config = get(object(config, "toolConfig", "an object")?, "functionCallingConfig");
-        let Some(config) = config else { return Ok(ToolConfig::default()) };
-        let config = object(config, path, "an object")?;
-        parse_choice(config, path, names).map(ToolConfig::from)
+        let fields = object(config, "toolConfig", "an object")?;
+        let Some(calling) = get(fields, "functionCallingConfig") else { return Ok(ToolConfig::default()) };
+        let choice = parse_choice(object(calling, path, "an object")?, path, names)?;
+        Ok(choice.into())
     }
 
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
@@ -71,7 +73,7 @@ impl RequestCodec for Gemini {
 }
 
 fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition, WireError> {
-    let definition = match key(declaration, "parametersJsonSchema") {
+    let mut definition = match key(declaration, "parametersJsonSchema") {
         Some(key) if declaration.get(key).is_some_and(|schema| !schema.is_null()) => {
             parse_named(declaration, path, key)?
         }
@@ -81,14 +83,11 @@ fn parse_declaration(declaration: &Fields, path: &str) -> Result<ToolDefinition,
             definition
         }
     };
-    let output = match get(declaration, "responseJsonSchema") {
-        Some(schema) => Some(schema.clone()),
-        None => get(declaration, "response").map(to_json_schema),
-    };
-    let mut definition = match output {
-        Some(output) => definition.with_output_schema(output),
-        None => definition,
-    };
+    if let Some(schema) = get(declaration, "responseJsonSchema") {
+        definition = definition.with_output_schema(schema.clone());
+    } else if let Some(schema) = get(declaration, "response") {
+        definition = definition.with_output_schema(to_json_schema(schema));
+    }
     received_definitions::store_unknown_fields(&Gemini, &mut definition, declaration);
     Ok(definition)
 }
@@ -119,16 +118,15 @@ fn unknown_mode(path: &str) -> WireError {
     WireError::new(field(path, "mode"), "`AUTO`, `ANY`, `NONE` or `VALIDATED`")
 }
 
-/// Parses the names in `allowedFunctionNames`. Returns `None` if the list is missing or empty, because both
-/// allow every tool.
+/// Parses `allowedFunctionNames`. A missing or an empty list allows every tool.
 fn parse_names(config: &Fields, path: &str, names: &WireNames) -> Result<Option<Vec<String>>, WireError> {
     let path = field(path, "allowedFunctionNames");
-    let Some(allowed) = get(config, "allowedFunctionNames") else { return Ok(None) };
-    let Some(allowed) = allowed.as_array() else { return Err(WireError::new(path, "a list of names")) };
-    let allowed = elements(allowed, &path).map(|(path, name)| match name.as_str() {
-        Some(name) => Ok(names.unspell(name).to_owned()),
-        None => Err(WireError::new(path, "the name of a function")),
-    });
-    let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(allowed).filter(|names| !names.is_empty()))
+    let Some(list) = get(config, "allowedFunctionNames") else { return Ok(None) };
+    let Value::Array(list) = list else { return Err(WireError::new(path, "a list of names")) };
+    let mut allowed = Vec::new();
+    for (path, name) in elements(list, &path) {
+        let Value::String(name) = name else { return Err(WireError::new(path, "the name of a function")) };
+        allowed.push(names.unspell(name).to_owned());
+    }
+    Ok(if allowed.is_empty() { None } else { Some(allowed) })
 }

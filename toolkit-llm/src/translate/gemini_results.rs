@@ -17,21 +17,25 @@ use toolkit_core::{ErrorKind, ToolError, ToolResult};
 impl WireResult<'_> {
     fn outcome(self) -> Result<ToolOutput, ToolError> {
         let response = get(self.0, "response");
-        let fields = response.and_then(Value::as_object);
-        if let Some(error) = fields.and_then(|fields| fields.get("error"))
-            && fields.is_some_and(|fields| !fields.contains_key("output"))
-        {
-            let text = error.as_str().map_or_else(|| error.to_string(), ToOwned::to_owned);
-            return Err(ToolError::new(ErrorKind::Failed, text));
+        // Without `output` and `error`, the response itself is the output.
+        let mut output = response;
+        if let Some(Value::Object(fields)) = response {
+            match (fields.get("output"), fields.get("error")) {
+                (Some(given), _) => output = Some(given),
+                (None, Some(Value::String(text))) => {
+                    return Err(ToolError::new(ErrorKind::Failed, text.clone()));
+                }
+                (None, Some(error)) => return Err(ToolError::new(ErrorKind::Failed, error.to_string())),
+                (None, None) => {}
+            }
         }
-        // If the response has neither `output` nor `error`, the response itself is the output.
-        let output = fields.and_then(|fields| fields.get("output")).or(response);
-        let output = output.map(|output| match output {
-            Value::String(text) => Content::Text(text.clone()),
-            value => json_content(value),
-        });
-        let media = list(self.0, "parts").iter().filter_map(media);
-        let mut contents: Vec<Content> = output.into_iter().chain(media).collect();
+        let mut contents = Vec::new();
+        match output {
+            Some(Value::String(text)) => contents.push(Content::Text(text.clone())),
+            Some(value) => contents.push(json_content(value)),
+            None => {}
+        }
+        contents.extend(list(self.0, "parts").iter().filter_map(media));
         Ok(if contents.len() == 1 { contents.remove(0).into() } else { ToolOutput::new(contents) })
     }
 }
@@ -47,33 +51,42 @@ fn media(part: &Value) -> Option<Content> {
         (None, None) => return None,
     };
     let media_type = text_of(fields, "mimeType").unwrap_or_else(|| "application/octet-stream".to_owned());
-    let kind = match media_type.split_once('/').map(|(kind, _)| kind) {
-        Some("image") => Content::Image,
-        Some("audio") => Content::Audio,
+    let kind = match media_type.split_once('/') {
+        Some(("image", _)) => Content::Image,
+        Some(("audio", _)) => Content::Audio,
         _ => Content::File,
     };
     Some(kind(Box::new(Media { media_type, data, name: text_of(fields, "displayName") })))
 }
 
-/// Parses the results in `payload`. The payload is a history, one message, or one part of a message.
+/// Parses the results in a history, message or part.
 pub(super) fn parse(payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-    let listed = listed(payload, "a content, or a part with `functionResponse`")?;
-    let entries = listed.iter().map(|(path, item)| {
-        let calls =
-            |part| read_call(part, false).map(|call| (CallKey { id: call.id, name: Some(call.name) }, part));
-        let parts = parts(item, path)?;
-        let calls = parts.iter().filter_map(calls).map(|(key, part)| Entry::Call(key, part));
-        let results =
-            parts.iter().filter_map(|part| Some(Entry::Result(WireResult::from_part(part)?.key(), part)));
-        Ok(calls.chain(results).collect())
-    });
-    let found = identified(entries.collect::<Result<Vec<_>, WireError>>()?).into_iter();
-    let results = found.filter_map(|(part, id)| {
-        let result = WireResult::from_part(part)?;
-        let result = ToolResult::new(id, result.name(), result.outcome());
-        Some(store_received(&Gemini, result, part))
-    });
-    Ok(results.collect())
+    let mut messages = Vec::new();
+    for (path, item) in listed(payload, "a content, or a part with `functionResponse`")? {
+        messages.push(entries(parts(item, &path)?));
+    }
+    let mut results = Vec::new();
+    for (part, id) in identified(messages) {
+        let Some(response) = WireResult::from_part(part) else { continue };
+        let result = ToolResult::new(id, response.name(), response.outcome());
+        results.push(store_received(&Gemini, result, part));
+    }
+    Ok(results)
+}
+
+fn entries(parts: &[Value]) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    for part in parts {
+        if let Some(call) = read_call(part, false) {
+            entries.push(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part));
+        }
+    }
+    for part in parts {
+        if let Some(result) = WireResult::from_part(part) {
+            entries.push(Entry::Result(result.key(), part));
+        }
+    }
+    entries
 }
 
 fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
@@ -89,20 +102,22 @@ fn parts<'a>(item: &'a Value, path: &str) -> Result<&'a [Value], WireError> {
     }
 }
 
-/// Returns the results in a history, each with an id. Each element of `messages` has the calls and results of
-/// one message. If a result has no id, it gets the id of its call, which
-/// [`parse_calls`](crate::ApiFormat::parse_calls) generates if necessary. If no call matches, the result gets
-/// a new id.
+/// Returns the results, each with an id.
+///
+/// `messages` has the calls and results of each message. Without an id of its own, a result gets that of its
+/// call, as [`parse_calls`](crate::ApiFormat::parse_calls) generates it, or a new one.
 fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'a Value, CallId)> {
     let mut pairing = Pairing::default();
     let mut call_ids: Vec<CallId> = Vec::new();
     let mut found: Vec<(&Value, Option<CallId>)> = Vec::new();
     for entries in messages {
         pairing.begin_turn();
-        let calls = entries.iter().filter_map(|entry| match entry {
-            Entry::Call(key, json) => Some((*json, key.id.as_deref())),
-            Entry::Result(..) => None,
-        });
+        let mut calls = Vec::new();
+        for entry in &entries {
+            if let Entry::Call(key, json) = entry {
+                calls.push((*json, key.id.as_deref()));
+            }
+        }
         call_ids.extend(ids::complete(calls));
         for entry in entries {
             match entry {
@@ -111,8 +126,11 @@ fn identified<'a>(messages: impl IntoIterator<Item = Vec<Entry<'a>>>) -> Vec<(&'
                 }
                 Entry::Result(key, json) => {
                     let given = key.id.as_deref().map(CallId::from);
-                    let call = pairing.result(key).and_then(|number| call_ids.get(number));
-                    found.push((json, given.or_else(|| call.cloned())));
+                    let id = match (pairing.result(key), given) {
+                        (Some(number), None) => call_ids.get(number).cloned(),
+                        (_, given) => given,
+                    };
+                    found.push((json, id));
                 }
             }
         }

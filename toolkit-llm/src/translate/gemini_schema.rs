@@ -1,16 +1,16 @@
 //! Converts Gemini's subset of OpenAPI schemas to JSON Schema.
 
-use crate::json::fields::{Fields, camel};
+use crate::json::fields::{Fields, camel, kind};
 use serde_json::{Number, Value, json};
 use toolkit_schema::keyword::{Holds, Keyword};
 
-/// The maximum depth of the conversion. Deeper schemas stay unchanged. JSON parsers refuse text nested this
-/// deeply anyway.
+/// The maximum depth of the conversion. Deeper schemas stay unchanged; JSON parsers refuse them anyway.
 const DEEPEST: usize = 128;
 
-/// Converts a schema in Gemini's form to JSON Schema. For example, `{"type": "STRING", "nullable": true}`
-/// becomes `{"type": ["string", "null"]}`. References and numbers get the spelling of JSON Schema. A schema
-/// that is already in JSON Schema stays unchanged.
+/// Converts a schema in Gemini's form to JSON Schema.
+///
+/// For example, `{"type": "STRING", "nullable": true}` becomes `{"type": ["string", "null"]}`. A schema that
+/// is already in JSON Schema stays unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     convert(schema, DEEPEST)
 }
@@ -31,7 +31,7 @@ fn convert(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// Converts one keyword with its value, at the given depth. Returns `None` to drop the keyword.
+/// Converts a keyword, or returns `None` to drop it.
 fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
     let spelled = camel(name);
     let known = match &*spelled {
@@ -39,9 +39,11 @@ fn keyword(name: &str, value: &Value, depth: usize) -> Option<(String, Value)> {
         "format" if value == "enum" => return None,
         "example" => return Some(("examples".to_owned(), json!([value]))),
         "ref" => {
-            let defined = value.as_str().and_then(|target| target.strip_prefix("#/defs/"));
-            let target = defined.map(|name| format!("#/$defs/{name}").into());
-            return Some(("$ref".to_owned(), target.unwrap_or_else(|| value.clone())));
+            let target = match value.as_str().unwrap_or_default().strip_prefix("#/defs/") {
+                Some(name) => format!("#/$defs/{name}").into(),
+                None => value.clone(),
+            };
+            return Some(("$ref".to_owned(), target));
         }
         "defs" => "$defs",
         known => known,
@@ -73,14 +75,13 @@ fn lower_case(kind: &Value) -> Option<Value> {
     }
 }
 
-/// Parses a number from a string, because Protobuf writes 64-bit integers as strings.
+/// Parses a number, because Protobuf writes 64-bit integers as strings.
 fn number(value: &Value) -> Option<Value> {
     let number: Number = serde_json::from_str(value.as_str()?).ok()?;
     Some(number.into())
 }
 
-/// Sorts the properties in the order given by `propertyOrdering`. JSON Schema does not have this keyword, so
-/// it is removed.
+/// Sorts the properties by `propertyOrdering`, and removes this keyword, which JSON Schema lacks.
 fn order_properties(json: &mut Fields) {
     let Some(Value::Array(order)) = json.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(properties)) = json.get_mut("properties") else { return };
@@ -96,10 +97,9 @@ fn order_properties(json: &mut Fields) {
     *properties = ordered;
 }
 
-/// Converts the values of an `enum` to numbers if the type of the schema is a number. Gemini writes all
-/// values as strings, so `"1"` becomes 1.
+/// Converts the values of a numeric `enum` to numbers, because Gemini writes all values as strings.
 fn type_enum(json: &mut Fields) {
-    if !json.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
+    if !matches!(kind(json), Some("integer" | "number")) {
         return;
     }
     if let Some(Value::Array(values)) = json.get_mut("enum") {
@@ -117,7 +117,7 @@ fn nullable(mut json: Fields) -> Value {
     {
         values.push(Value::Null);
     }
-    // This is a variable, because the name `null` inside `json!` would be the literal.
+    // Inside `json!`, the name `null` would be the literal.
     let no_value = json!({"type": "null"});
     if let Some(kind) = json.get_mut("type") {
         add_null(kind);

@@ -1,32 +1,34 @@
-//! Reads the tools and the tool choice of requests of the two OpenAI APIs.
+//! Reads the tools and tool choices of OpenAI's two APIs.
 
 use super::tools::{flag, parse_format, parse_named, required};
 use crate::apis::openai::{CHOICE, Form, PARALLEL};
 use crate::json::WireError;
 use crate::json::fields::{Fields, elements, field, list, object, optional, text};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Media, MediaData};
 
-/// Parses the fields `tool_choice` and `parallel_tool_calls`.
 pub(super) fn parse_config(form: Form, request: &Fields, names: &WireNames) -> Result<ToolConfig, WireError> {
     let choice = request.get(CHOICE).unwrap_or(&Value::Null);
     let mut wanted = ToolConfig::from(form.parse_choice(choice, names)?);
-    wanted.custom = form.custom(choice, names).collect();
+    wanted.custom = form.custom(choice, names);
     wanted.parallel = flag(request, "", PARALLEL)?;
     Ok(wanted)
 }
 
-/// Returns whether the provider defines the tool. Its type is then neither `function` nor `custom`.
+/// Returns whether the type is neither `function` nor `custom`, so that the provider defines the tool.
 pub(super) fn is_hosted(tool: &Value) -> bool {
-    tool.get("type").and_then(Value::as_str).is_some_and(|kind| !matches!(kind, "function" | "custom"))
+    match tool.get("type") {
+        Some(Value::String(kind)) => !matches!(kind.as_str(), "function" | "custom"),
+        _ => false,
+    }
 }
 
 impl Form {
-    /// Parses the definition of a tool run by the program. Also returns the fields of the tool and their
-    /// path.
+    /// Parses the definition of a program's tool. Also returns its fields and their path.
     pub(super) fn parse_tool<'a>(
         self,
         tool: &'a Value,
@@ -69,7 +71,7 @@ impl Form {
             },
             (_, "function" | "custom") => self.parse_name(choice, CHOICE, names).map(ToolChoice::Tool),
             (_, "allowed_tools") => self.parse_allowed(choice, names),
-            // This is the choice of a tool defined by the provider, such as its web search.
+            // The choice of a tool defined by the provider, such as its web search.
             (Value::Object(_), kind) if self.is_hosted_choice(kind) => Ok(ToolChoice::Required),
             (Value::Object(_), _) => {
                 Err(WireError::new(field(CHOICE, "type"), "`function`, `custom` or `allowed_tools`"))
@@ -78,14 +80,13 @@ impl Form {
         }
     }
 
-    /// Returns whether a tool choice of this type names a tool defined by the provider. The modes and types
-    /// in the tool choices of other APIs do not name such tools.
+    /// Returns whether a choice of this type names the provider's tool. Modes and types of other APIs do not.
     fn is_hosted_choice(self, kind: &str) -> bool {
         let foreign = ["", "any", "auto", "none", "required", "tool", "function", "custom"];
         self == Self::Flat && !foreign.contains(&kind)
     }
 
-    /// Returns the object with the mode and the allowed tools of a tool choice, and the path of this object.
+    /// Returns the object with the mode and the allowed tools, and its path.
     fn allowed(self, choice: &Value) -> (&Value, String) {
         match self {
             Self::Nested => {
@@ -95,11 +96,15 @@ impl Form {
         }
     }
 
-    /// Returns the names of the custom tools among the tools of a tool choice.
-    fn custom(self, choice: &Value, names: &WireNames) -> impl Iterator<Item = String> {
-        let tools = list(self.allowed(choice).0, "tools").iter().chain(std::iter::once(choice));
-        let custom = tools.filter(|tool| text(tool, "type") == "custom");
-        custom.filter_map(move |tool| self.parse_name(tool, CHOICE, names).ok())
+    fn custom(self, choice: &Value, names: &WireNames) -> BTreeSet<String> {
+        let (allowed, _) = self.allowed(choice);
+        let mut custom = BTreeSet::new();
+        for tool in list(allowed, "tools").iter().chain([choice]) {
+            if text(tool, "type") == "custom" {
+                custom.extend(self.parse_name(tool, CHOICE, names));
+            }
+        }
+        custom
     }
 
     fn parse_allowed(self, choice: &Value, names: &WireNames) -> Result<ToolChoice, WireError> {
@@ -110,16 +115,19 @@ impl Form {
             _ => return Err(WireError::new(field(&path, "mode"), "`auto` or `required`")),
         };
         let path = field(&path, "tools");
-        let Some(tools) = allowed.get("tools").and_then(Value::as_array) else {
+        let Some(Value::Array(tools)) = allowed.get("tools") else {
             return Err(WireError::new(path, "a list of tools"));
         };
-        let tools = elements(tools, &path).filter(|(_, tool)| !self.is_hosted_choice(text(tool, "type")));
-        let allowed = tools.map(|(path, tool)| self.parse_name(tool, &path, names));
-        Ok(ToolChoice::Allowed { names: allowed.collect::<Result<_, _>>()?, required })
+        let mut allowed = Vec::new();
+        for (path, tool) in elements(tools, &path) {
+            if !self.is_hosted_choice(text(tool, "type")) {
+                allowed.push(self.parse_name(tool, &path, names)?);
+            }
+        }
+        Ok(ToolChoice::Allowed { names: allowed, required })
     }
 
-    /// Returns the name of a tool in a tool choice. The name is in the field `function`, or in `custom` for a custom
-    /// tool.
+    /// Returns the name of a tool in a tool choice: in the field `function`, or `custom` for a custom tool.
     fn parse_name(self, tool: &Value, path: &str, names: &WireNames) -> Result<String, WireError> {
         let kind = if text(tool, "type") == "custom" { "custom" } else { "function" };
         let (named, path) = match self {
@@ -130,13 +138,14 @@ impl Form {
     }
 }
 
-/// Creates a media item from a URL. A `data:` URL contains the bytes and the media type. If the URL is of
-/// another kind, the media type is `otherwise`.
+/// Creates a media item from a URL. A `data:` URL contains bytes and media type; any other gets the type
+/// `otherwise`.
 pub(super) fn media(address: &str, otherwise: &str) -> Media {
-    let data = address.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-    let (media_type, data) = match data {
-        Some((media_type, data)) => (media_type, MediaData::Base64(data.to_owned())),
-        None => (otherwise, MediaData::Url(address.to_owned())),
-    };
-    Media { media_type: media_type.to_owned(), data, name: None }
+    if let Some(inline) = address.strip_prefix("data:")
+        && let Some((media_type, data)) = inline.split_once(";base64,")
+    {
+        let data = MediaData::Base64(data.to_owned());
+        return Media { media_type: media_type.to_owned(), data, name: None };
+    }
+    Media { media_type: otherwise.to_owned(), data: MediaData::Url(address.to_owned()), name: None }
 }

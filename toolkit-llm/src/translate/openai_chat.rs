@@ -31,11 +31,15 @@ impl RequestCodec for OpenAiChat {
         openai::parse_config(Form::Nested, request, names)
     }
 
-    /// Parses the `tool` messages of a history, or a single `tool` message.
+    /// Parses the `tool` messages of a history.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
-        let messages = listed(payload, "a message or a list of messages")?;
-        let messages = messages.iter().filter(|(_, message)| text(message, "role") == "tool");
-        messages.map(|(path, message)| parse_result(message, path)).collect()
+        let mut results = Vec::new();
+        for (path, message) in listed(payload, "a message or a list of messages")? {
+            if text(message, "role") == "tool" {
+                results.push(parse_result(message, &path)?);
+            }
+        }
+        Ok(results)
     }
 
     fn result_form(&self) -> ResultForm {
@@ -47,8 +51,8 @@ impl RequestCodec for OpenAiChat {
     }
 }
 
-/// Parses a `tool` message. The API does not mark errors, so every result is parsed as an output. The tool
-/// name is only set if the server sends it.
+/// Parses a `tool` message. The API does not mark errors, so every result is an output. Only some servers
+/// send the tool name.
 fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     let id = required(message, path, "tool_call_id", "the id of a call")?;
     let output = match message.get("content") {
@@ -61,8 +65,8 @@ fn parse_result(message: &Value, path: &str) -> Result<ToolResult, WireError> {
     Ok(store_received(&OpenAiChat, result, message))
 }
 
-/// Parses a content part. OpenAI's service accepts only text; other servers also accept images. Other parts
-/// are kept as JSON.
+/// Parses a content part. OpenAI accepts only text; other servers also accept images. Other parts are kept as
+/// JSON.
 fn parse_part(part: &Value) -> Content {
     let picture = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
     match (part.get("text"), picture) {

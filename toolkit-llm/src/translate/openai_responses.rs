@@ -15,14 +15,13 @@ use std::collections::HashMap;
 use toolkit_core::call::{ProviderExtras, ToolConfig};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
-use toolkit_core::output::{Content, Media, ToolOutput};
+use toolkit_core::output::{Content, ToolOutput};
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 
 impl RequestCodec for OpenAiResponses {
-    /// Parses a tool, or all tools of a namespace.
+    /// Parses a tool, or all tools of a namespace, also in the nested form of Chat Completions.
     ///
-    /// A function in a namespace keeps the name written there, because calls use this name. The nested form
-    /// of Chat Completions is accepted too.
+    /// A function in a namespace keeps the name written there, because calls use it.
     fn parse_tool(&self, tool: &Value, path: &str, found: &mut RequestTools) -> Result<(), WireError> {
         let fields = object(tool, path, "a tool")?;
         if kind(fields) != Some(NAMESPACE) {
@@ -34,7 +33,7 @@ impl RequestCodec for OpenAiResponses {
             return Ok(());
         }
         let path = field(path, "tools");
-        let Some(tools) = fields.get("tools").and_then(Value::as_array) else {
+        let Some(Value::Array(tools)) = fields.get("tools") else {
             return Err(WireError::new(path, "a list of tools"));
         };
         let stored = only(fields, |name, value| !matches!(name, "type" | "name" | "tools") && *value != "");
@@ -46,7 +45,7 @@ impl RequestCodec for OpenAiResponses {
                 continue;
             }
             let mut definition = parse_tool(tool, &path)?;
-            if let Some(name) = fields.get("name").filter(|name| name.is_string()) {
+            if let Some(name @ Value::String(_)) = fields.get("name") {
                 let meta = &mut definition.metadata.meta;
                 set(meta, NAMESPACE, name.clone());
                 if !stored.is_empty() {
@@ -68,16 +67,24 @@ impl RequestCodec for OpenAiResponses {
         openai::parse_config(Form::Flat, request, names)
     }
 
-    /// Parses the results in a list of items, or a single result. The tool names are taken from the calls in
-    /// the list.
+    /// Parses the results in items. Tool names come from the calls among them.
     fn parse_results(&self, payload: &Value) -> Result<Vec<ToolResult>, WireError> {
         let items = listed(payload, "an item or a list of items")?;
-        let named = items
-            .iter()
-            .filter_map(|(_, item)| Some((item.get("call_id")?.as_str()?, item.get("name")?.as_str()?)));
-        let names: HashMap<&str, &str> = named.collect();
-        let results = items.iter().filter(|(_, item)| is_result(item));
-        results.map(|(path, item)| parse_result(item, path, &names)).collect()
+        let mut names: HashMap<&str, &str> = HashMap::new();
+        for (_, item) in &items {
+            if let (Some(Value::String(id)), Some(Value::String(name))) =
+                (item.get("call_id"), item.get("name"))
+            {
+                names.insert(id, name);
+            }
+        }
+        let mut results = Vec::new();
+        for (path, item) in &items {
+            if is_result(item) {
+                results.push(parse_result(item, path, &names)?);
+            }
+        }
+        Ok(results)
     }
 
     fn result_form(&self) -> ResultForm {
@@ -85,7 +92,6 @@ impl RequestCodec for OpenAiResponses {
     }
 }
 
-/// Parses one tool of the program.
 fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
     let (mut definition, fields, path) = Form::Flat.parse_tool(tool, path)?;
     let schema = optional(fields, &path, "output_schema", "a JSON Schema object", Value::as_object)?;
@@ -99,8 +105,10 @@ fn parse_tool(tool: &Value, path: &str) -> Result<ToolDefinition, WireError> {
 
 fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result<ToolResult, WireError> {
     if let Some(client) = client::of_output(item) {
-        let id = Some(client::answered(item)).filter(|id| !id.is_empty());
-        let id = id.ok_or_else(|| WireError::new(field(path, "call_id"), "the id of a call"))?;
+        let id = client::answered(item);
+        if id.is_empty() {
+            return Err(WireError::new(field(path, "call_id"), "the id of a call"));
+        }
         let (outcome, extras) = read_client(client, item);
         let extras = ProviderExtras::new(FACTS.name, extras);
         return Ok(ToolResult::new(id.into(), client.tool, outcome).with_extras(extras));
@@ -122,26 +130,28 @@ fn parse_result(item: &Value, path: &str, names: &HashMap<&str, &str>) -> Result
     Ok(store_received(&OpenAiResponses, result, item))
 }
 
-/// Parses one element of a list of contents. Unknown elements and references to uploaded files are stored as
-/// JSON.
+/// Parses a content. Unknown elements and references to uploaded files are kept as JSON.
 fn parse_part(part: &Value) -> Content {
-    let text = |name| part.get(name).and_then(Value::as_str);
-    let media = |address, name: Option<&str>, otherwise| {
-        Box::new(Media { name: name.map(ToOwned::to_owned), ..media(address, otherwise) })
-    };
-    let known = match text("type") {
-        Some("input_text" | "output_text") => text("text").map(|text| Content::Text(text.to_owned())),
-        Some("input_image") => text("image_url").map(|url| Content::Image(media(url, None, "image/*"))),
-        Some("input_file") => text("file_data")
-            .or_else(|| text("file_url"))
-            .map(|data| Content::File(media(data, text("filename"), "application/octet-stream"))),
-        _ => None,
-    };
-    known.unwrap_or_else(|| json_content(part))
+    parse_known_part(part).unwrap_or_else(|| json_content(part))
 }
 
-/// Reads the result of a tool that the provider defines and the program runs. Returns the outcome, and the extras needed
-/// to write the result again.
+fn parse_known_part(part: &Value) -> Option<Content> {
+    let text = |name| part.get(name).and_then(Value::as_str);
+    match text("type")? {
+        "input_text" | "output_text" => Some(Content::Text(text("text")?.to_owned())),
+        "input_image" => Some(Content::Image(Box::new(media(text("image_url")?, "image/*")))),
+        "input_file" => {
+            let data = text("file_data").or_else(|| text("file_url"))?;
+            let mut file = media(data, "application/octet-stream");
+            file.name = text("filename").map(ToOwned::to_owned);
+            Some(Content::File(Box::new(file)))
+        }
+        _ => None,
+    }
+}
+
+/// Reads the result of a provider's tool that the program runs: the outcome, and the extras needed to write
+/// it again.
 fn read_client(client: &CallKind, item: &Value) -> (Result<ToolOutput, ToolError>, Fields) {
     let mut extras = Fields::from_iter([("type".to_owned(), client.call.into())]);
     copy(item.as_object().unwrap_or(&Fields::new()), &mut extras, &["caller", "max_output_length"]);
@@ -152,24 +162,27 @@ fn read_client(client: &CallKind, item: &Value) -> (Result<ToolOutput, ToolError
 }
 
 fn client_outcome(item: &Value) -> Result<ToolOutput, ToolError> {
-    let json = |name| item.get(name).map_or_else(|| json_content(&Value::Array(Vec::new())), json_content);
     let output = text(item, "output");
     Ok(match text(item, "type") {
-        "shell_call_output" => json("output").into(),
-        "tool_search_output" => json("tools").into(),
+        "shell_call_output" => json_field(item, "output").into(),
+        "tool_search_output" => json_field(item, "tools").into(),
         "apply_patch_call_output" if text(item, "status") == "failed" => {
             return Err(ToolError::new(ErrorKind::Failed, output));
         }
         "local_shell_call_output" | "apply_patch_call_output" => ToolOutput::text(output),
         "computer_call_output" => match item.get("output").map_or("", |shot| text(shot, "image_url")) {
-            "" => json("output").into(),
+            "" => json_field(item, "output").into(),
             url => Content::Image(Box::new(media(url, "image/*"))).into(),
         },
         _ => {
-            let answer = only(item.as_object().unwrap_or(&Fields::new()), |name, _| {
-                matches!(name, "approve" | "reason")
-            });
+            let no_fields = Fields::new();
+            let fields = item.as_object().unwrap_or(&no_fields);
+            let answer = only(fields, |name, _| matches!(name, "approve" | "reason"));
             json_content(&answer.into()).into()
         }
     })
+}
+
+fn json_field(item: &Value, name: &str) -> Content {
+    json_content(item.get(name).unwrap_or(&Value::Array(Vec::new())))
 }

@@ -1,7 +1,7 @@
-//! Fields of received definitions and tool choices that exist in only one API. They are stored when they are read.
+//! Fields of received definitions and tool choices that exist in only one API, stored when they are read.
 //!
-//! Such fields are found by comparison: the received JSON is parsed and written again, and the fields missing
-//! afterwards are stored. This needs no list of fields that would have to follow the provider's reference.
+//! The received JSON is parsed and written again, and the fields missing afterwards are stored. This needs no
+//! list of fields that follows the provider's reference.
 
 use super::RequestCodec;
 use crate::definitions::declaration::{DefinitionEncoder, Spelling};
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 
-/// The fields with schemas. Schemas are not compared, because the dialects convert them.
+/// The fields with schemas. They are not compared, because the dialects convert them.
 const SCHEMAS: [&str; 6] =
     ["parameters", "input_schema", "parametersJsonSchema", "response", "responseJsonSchema", "output_schema"];
 
-/// Stores the fields of the received definition `tool` that [`ToolDefinition`] cannot express. They are stored in
-/// `meta`, under the name of the format.
+/// Stores the fields of `tool` that [`ToolDefinition`] cannot express in `meta`, under the name of the
+/// format.
 pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut ToolDefinition, tool: &Fields) {
     let facts = codec.facts();
     let strict = definition.metadata.strict == Some(true);
     let names = WireNames::default();
     let dialect = facts.tools.dialect(strict, false);
     let how = Spelling { names: &names, strict, dialect, outputs: false, parameters: &names };
-    // The schemas are not compared, so the codec need not convert them.
+    // Not compared, so the codec need not convert the schemas.
     let no_parameters = json!({"type": "object", "properties": {}});
     let mut plain =
         ToolDefinition::new(definition.name.clone(), definition.description.as_str(), no_parameters);
@@ -31,17 +31,16 @@ pub(super) fn store_unknown_fields(codec: &dyn RequestCodec, definition: &mut To
     plain.metadata = definition.metadata.clone();
     let written =
         codec.write_definition(&mut DefinitionEncoder { definition: &plain, how: &how, losses: Vec::new() });
-    let stored = written.as_object().map(|written| difference(tool, written, &SCHEMAS, |_, _| false));
-    if let Some(stored) = stored.filter(|stored| !stored.is_empty()) {
+    let Value::Object(written) = written else { return };
+    let stored = difference(tool, &written, &SCHEMAS, |_, _| false);
+    if !stored.is_empty() {
         set(&mut definition.metadata.meta, facts.name, stored);
     }
 }
 
-/// Returns the fields of `received` that `written` lacks. If both have an object in the same field, the
-/// fields of the two objects are compared.
+/// Returns the fields of `received` that `written` lacks, also inside of objects that both have.
 ///
-/// The fields named in `opaque` are not compared. The function `is_other` returns whether a received value
-/// differs in meaning from the written value.
+/// The fields in `opaque` are not compared. `is_other` returns whether a received value differs in meaning.
 pub(super) fn difference(
     received: &Fields,
     written: &Fields,
@@ -66,9 +65,12 @@ pub(super) fn difference(
             _ => {}
         }
     }
-    let absent = ["description", "parameters", "strict"].into_iter();
-    let absent: Vec<&str> =
-        absent.filter(|name| written.contains_key(*name) && !received.contains_key(*name)).collect();
+    let mut absent = Vec::new();
+    for name in ["description", "parameters", "strict"] {
+        if written.contains_key(name) && !received.contains_key(name) {
+            absent.push(name);
+        }
+    }
     if !absent.is_empty() {
         set(&mut stored, ABSENT, absent);
     }

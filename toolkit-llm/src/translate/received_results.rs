@@ -1,4 +1,4 @@
-//! Results that were read from a request. They keep their JSON, and are written in the same form for the same API.
+//! Results that were read from a request, and are written in the same form for the same API.
 
 use super::{RequestCodec, RequestFormat, ResultForm};
 use crate::codec::Codec;
@@ -11,12 +11,11 @@ use toolkit_core::call::ProviderExtras;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::ToolOutput;
 
-/// The provider extra with the JSON of a received result. The extras of a result also contain the extras of its call,
-/// so the JSON has a field of its own.
+/// The provider extra with the JSON of a received result. A field of its own, because the extras also contain
+/// those of the call.
 pub(crate) const RECEIVED: &str = "tool_result";
 
-/// Returns the messages in `payload`, each with its path. `payload` is a list of messages or a single
-/// message.
+/// Returns the messages in a list or a single message, each with its path.
 pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(String, &'a Value)>, WireError> {
     match payload {
         Value::Array(items) => Ok(elements(items, "").collect()),
@@ -25,12 +24,13 @@ pub(super) fn listed<'a>(payload: &'a Value, expected: &str) -> Result<Vec<(Stri
     }
 }
 
-/// Stores the JSON of a received result, unless the codec writes the result in the same form.
+/// Stores the JSON of a received result, unless the codec writes it the same.
 pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, received: &Value) -> ToolResult {
     let ids = [result.call_id.as_str().to_owned()];
-    let mut written = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
-    let written = results(codec.result_form(), &mut written);
-    if written.first().is_some_and(|written| **written == *received) {
+    let mut messages = codec.encode_results(slice::from_ref(&result), &ids, &WireNames::default());
+    if let Some(written) = results(codec.result_form(), &mut messages).first()
+        && **written == *received
+    {
         return result;
     }
     let api = codec.facts().name;
@@ -39,18 +39,22 @@ pub(super) fn store_received(codec: &dyn RequestCodec, result: ToolResult, recei
     result.with_extras(ProviderExtras::new(api, extras))
 }
 
-/// Returns the results in encoded messages, in their order.
 fn results(form: ResultForm, messages: &mut [Value]) -> Vec<&mut Value> {
-    let is_result = |part: &&mut Value| (form.is_result)(part);
-    if form.parts.is_empty() {
-        return messages.iter_mut().filter(is_result).collect();
+    let mut results = Vec::new();
+    for message in messages {
+        if form.parts.is_empty() {
+            if (form.is_result)(message) {
+                results.push(message);
+            }
+        } else if let Some(Value::Array(parts)) = message.get_mut(form.parts) {
+            results.extend(parts.iter_mut().filter(|part| (form.is_result)(part)));
+        }
     }
-    let parts = messages.iter_mut().filter_map(|message| message.get_mut(form.parts)?.as_array_mut());
-    parts.flatten().filter(is_result).collect()
+    results
 }
 
-/// Encodes results with `encode`. A received result is then replaced by its JSON, with the ids and names of the new
-/// request.
+/// Encodes results with `encode`. Received results are then replaced by their JSON, with the new ids and
+/// names.
 pub(crate) fn encode_received_results(
     codec: &dyn Codec,
     generation: Option<u32>,
@@ -63,15 +67,14 @@ pub(crate) fn encode_received_results(
     if received.iter().all(Option::is_none) {
         return encode(results);
     }
-    // The media items are in the received JSON, and must not follow in another message.
-    let plain = results.iter().zip(&received).map(|(result, received)| {
-        let mut plain = result.clone();
+    // The received JSON has the media items, so they must not follow in another message.
+    let mut plain = results.to_vec();
+    for (result, received) in plain.iter_mut().zip(&received) {
         if received.is_some() {
-            plain.outcome = Ok(ToolOutput::default());
+            result.outcome = Ok(ToolOutput::default());
         }
-        plain
-    });
-    let mut messages = encode(&plain.collect::<Vec<_>>());
+    }
+    let mut messages = encode(&plain);
     let form = codec.result_form();
     for (written, received) in self::results(form, &mut messages).into_iter().zip(received) {
         if let Some(received) = received {
@@ -81,8 +84,8 @@ pub(crate) fn encode_received_results(
     messages
 }
 
-/// Returns the JSON of a received result. Returns `None` for other results, after a change of the outcome, and if models
-/// of this generation do not accept media items in results.
+/// Returns the JSON of a received result, unless its outcome was changed, or this generation does not accept
+/// media items in results.
 fn received<'a>(
     codec: &dyn RequestCodec,
     generation: Option<u32>,
@@ -93,11 +96,13 @@ fn received<'a>(
     if !accepts_media && received.pointer("/functionResponse/parts").is_some() {
         return None;
     }
-    let parsed = codec.parse_results(received).ok()?;
-    matches!(parsed.as_slice(), [only] if only.outcome == result.outcome).then_some(received)
+    match codec.parse_results(received).ok()?.as_slice() {
+        [only] if only.outcome == result.outcome => Some(received),
+        _ => None,
+    }
 }
 
-/// Returns the JSON of a received result with the fields `own` of `written`, which are JSON pointers.
+/// Returns the received JSON with the fields at the pointers `own` of `written`.
 fn with_own(mut received: Value, written: &Value, own: &[&str]) -> Value {
     for pointer in own {
         let Some((parent, name)) = pointer.rsplit_once('/') else { continue };

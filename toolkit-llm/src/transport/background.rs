@@ -1,20 +1,21 @@
 //! Waits for background responses.
 
 use super::Transport;
+use crate::json::fields::text;
 use crate::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// The pause before the first poll of a background response. Each later pause is twice as long, up to `LONGEST_POLL`.
+/// The first pause. Each later one is twice as long, up to `LONGEST_POLL`.
 const FIRST_POLL: Duration = Duration::from_millis(500);
 const LONGEST_POLL: Duration = Duration::from_secs(10);
 
-/// The maximum number of consecutive failures while a background response is polled. One more failure ends the polling.
+/// The maximum number of consecutive failures.
 const MOST_FAILURES: u32 = 10;
 
-/// Polls a background response until the provider has finished it. A failed poll is repeated, because a new request to
-/// the model would be a second answer to pay for.
+/// Polls a background response until it is finished. Failed polls are repeated, because a new request would
+/// be a second answer to pay for.
 pub(super) async fn finished(transport: &impl Transport, mut body: Value) -> Result<Value, ModelError> {
     let mut pause = FIRST_POLL;
     let mut failures = 0;
@@ -30,7 +31,7 @@ pub(super) async fn finished(transport: &impl Transport, mut body: Value) -> Res
     Ok(body)
 }
 
-/// Returns the error for a background response that cannot be retrieved. It is not retryable.
+/// Returns the error for a response that cannot be retrieved. It is not retryable.
 fn lost(id: &str, error: ModelError) -> ModelError {
     let ModelError { message, .. } = &error;
     let message =
@@ -39,9 +40,10 @@ fn lost(id: &str, error: ModelError) -> ModelError {
     ModelError { kind, message, ..error }
 }
 
-/// Returns the id of an unfinished background response. Returns `None` if the response is finished.
+/// Returns the id of an unfinished response.
 fn unfinished(body: &Value) -> Option<String> {
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
-    text("status").filter(|status| matches!(*status, "queued" | "in_progress"))?;
-    text("id").map(ToOwned::to_owned)
+    if !matches!(text(body, "status"), "queued" | "in_progress") {
+        return None;
+    }
+    Some(body.get("id")?.as_str()?.to_owned())
 }

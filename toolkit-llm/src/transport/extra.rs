@@ -1,17 +1,16 @@
-//! Merges the user's own request fields into a request body.
+//! Merges the user's request fields into a body.
 
 use serde_json::{Map, Value};
 
-/// The fields whose lists are concatenated when the user's own fields are merged into a body. All other lists are
-/// replaced.
+/// The fields whose lists are joined. Other lists are replaced.
 const JOINED: [&str; 2] = ["tools", "include"];
 
 /// Merges `extra` into `body`.
 ///
-/// Objects are merged at every depth. The lists in the fields `tools` and `include` are joined, with the values of
-/// `body` first. Any other value replaces the value in `body`, and `null` removes it. An object also replaces an object
-/// in `body` with another value of `type`, such as another kind of tool choice. With `has_two_spellings`, a field is found
-/// by either of its spellings.
+/// Objects are merged at every depth. The lists in `tools` and `include` are joined, with the values of
+/// `body` first. Any other value replaces the value in `body`, and `null` removes it. An object also replaces
+/// one with another `type`, such as another kind of tool choice. With `has_two_spellings`, a field is found
+/// by either spelling.
 pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>, has_two_spellings: bool) {
     for (name, value) in extra {
         let name = if has_two_spellings { spelled(body, name) } else { name.clone() };
@@ -30,7 +29,6 @@ pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>, h
     }
 }
 
-/// Appends the values of `theirs` that `ours` does not contain yet.
 fn join(ours: &mut Vec<Value>, theirs: &[Value]) {
     for value in theirs {
         if !ours.contains(value) {
@@ -43,15 +41,22 @@ fn are_alternatives(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> b
     matches!((ours.get("type"), theirs.get("type")), (Some(ours), Some(theirs)) if ours != theirs)
 }
 
-/// Returns the spelling that `body` already uses for the field `name`: Gemini treats `generation_config` and
-/// `generationConfig` as the same field, and refuses a request with both.
+/// Returns the spelling that `body` already uses: Gemini refuses a request with both `generation_config` and
+/// `generationConfig`.
 fn spelled(body: &Map<String, Value>, name: &str) -> String {
-    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
-    let known = body
-        .keys()
-        .find(|known| *known == name)
-        .or_else(|| body.keys().find(|known| plain(known) == plain(name)));
-    known.map_or(name, String::as_str).to_owned()
+    if body.contains_key(name) {
+        return name.to_owned();
+    }
+    for known in body.keys() {
+        if plain(known) == plain(name) {
+            return known.clone();
+        }
+    }
+    name.to_owned()
+}
+
+fn plain(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -97,8 +102,8 @@ mod tests {
         assert_eq!(merged(ApiFormat::Anthropic, body, &same), expected);
     }
 
-    /// Generates JSON objects from few field names, so that two objects often have the same fields. The objects contain
-    /// neither `null` nor `type`, because the merge handles these specially.
+    /// Generates objects from few names, so that they often share fields. `null` and `type` do not occur,
+    /// because the merge handles them specially.
     fn object() -> impl Strategy<Value = Value> {
         let leaf =
             prop_oneof![Just(json!(1)), Just(json!("a")), Just(json!([{"name": "x"}])), Just(json!({}))];
@@ -109,7 +114,6 @@ mod tests {
         prop::collection::btree_map(name(), level, 0..5).prop_map(|fields| listed(json!(fields)))
     }
 
-    /// Wraps each object in a list if the name of its field is in `JOINED`.
     fn listed(value: Value) -> Value {
         let Value::Object(fields) = value else { return value };
         let members = fields.into_iter().map(|(name, value)| match listed(value) {
@@ -119,8 +123,9 @@ mod tests {
         members.collect()
     }
 
-    /// Adds the path and the value of every leaf to `found`. Each element of a list in a `JOINED` field is a leaf with
-    /// the path of the list.
+    /// Adds the path and the value of every leaf to `found`.
+    ///
+    /// Elements of a list in a `JOINED` field are leaves with the path of the list.
     fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {
@@ -154,8 +159,7 @@ mod tests {
                     prop_assert!(is_kept, "{path} of the user: {both}");
                 }
                 for (path, value) in all_leaves(&ours) {
-                    // Only a value of the user at the same path, or at the path of an outer value, replaces
-                    // ours.
+                    // Only a value of the user at the same or an outer path replaces ours.
                     let mut outer = path.as_str();
                     let mut is_replaced = false;
                     while !outer.is_empty() {

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use toolkit_core::redaction::Redactor;
 
-/// A piece of a streamed response.
 pub(super) enum ReceivedPiece {
     Event(Value),
     Bytes(Vec<u8>),
@@ -19,7 +18,7 @@ type Received<T> = Pin<Box<dyn Stream<Item = Result<T, ModelError>> + Send>>;
 enum Source {
     Bytes(Received<Vec<u8>>),
     Events(Received<Value>),
-    /// The complete response. `None` after it was returned.
+    /// `None` after the response was returned.
     Complete(Option<ReceivedPiece>),
 }
 
@@ -57,8 +56,8 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// Creates a stream from the bytes of the body: server-sent events, lines of JSON, a list in JSON, or the binary
-    /// event stream of Amazon Web Services. The bytes may be split anywhere.
+    /// Creates a stream from the bytes of the body, split anywhere: server-sent events, lines of JSON, a JSON
+    /// list, or the binary event stream of Amazon Web Services.
     #[must_use]
     pub fn bytes(bytes: impl Stream<Item = Result<Vec<u8>, ModelError>> + Send + 'static) -> Self {
         Self { source: Source::Bytes(Box::pin(bytes)), redactor: Redactor::new() }
@@ -70,8 +69,7 @@ impl EventStream {
         Self { source: Source::Events(Box::pin(events)), redactor: Redactor::new() }
     }
 
-    /// Creates a stream from the complete response of a server that ignores the wish for a stream. A list contains the
-    /// events of the stream.
+    /// Creates a stream from the complete response of a server that does not stream. A list contains events.
     #[must_use]
     pub fn response(response: Value) -> Self {
         let piece = if response.is_array() { ReceivedPiece::Event } else { ReceivedPiece::Response };
@@ -89,21 +87,18 @@ impl EventStream {
         }
     }
 
-    /// Returns an error without the secrets in its message.
     pub(super) fn without_secrets(&self, mut error: ModelError) -> ModelError {
         error.message = self.redacted(&error.message);
         error
     }
 
-    /// Returns the text of an error without secrets.
     pub(super) fn redacted(&self, text: &str) -> String {
         self.redactor.redact(text)
     }
 }
 
 setters! { EventStream:
-    /// Sets the secrets of the request, such as its key. They are removed from the errors of the response, because
-    /// some servers repeat them there.
+    /// Sets the secrets to remove from errors, because some servers repeat them there.
     with_secrets(redactor: impl Into<Redactor>) = redactor.into();
 }
 

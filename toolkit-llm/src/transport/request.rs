@@ -1,10 +1,11 @@
 //! The body of a request.
 
 use super::{extra, settings};
-use crate::definitions::DefinitionOptions;
+use crate::definitions::{DefinitionLoss, DefinitionOptions};
 use crate::facts::{ApiFormat, Server};
 use crate::format::HistoryWriter;
 use crate::hosted::HostedTool;
+use crate::json::fields::list;
 use crate::message::{Message, NativeMessages};
 use crate::model::ModelRequest;
 use crate::request::{InstructionsField, RequestBuilder};
@@ -14,24 +15,23 @@ use toolkit_core::ToolConfig;
 use toolkit_core::name::WireNames;
 use toolkit_core::schema::SchemaLoss;
 
-/// The body of a request, with a report of the losses. A loss is a part of the request that the API cannot
-/// express.
+/// The body of a request, and what the API cannot express of the request.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct EncodedRequest {
     /// The JSON body.
     pub body: Map<String, Value>,
-    /// The options, tool settings and message contents that the API cannot express.
+    /// The parts of the request that the API cannot express.
     ///
-    /// The path of a loss is `/options/…` for an option, `/tool_use/…` for a tool setting, and `/messages/3…` for the
-    /// message with the index 3. For a tool definition, the path is `/tools/`, the name of the tool, and the path in
-    /// the definition.
+    /// Paths are `/options/…` for options, `/tool_use/…` for tool settings, and `/messages/3…` for the
+    /// message with the index 3. For a tool definition, the path is `/tools/`, the name of the tool, and the
+    /// path in the definition.
     pub losses: Vec<SchemaLoss>,
 }
 
-/// Returns the JSON body of a request to a model, and the losses. If `stream` is `true`, the body asks for a streamed answer.
+/// Returns the JSON body of a request, and the losses. With `stream`, it asks for a streamed answer.
 ///
-/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL of the request.
+/// For Gemini, the body contains neither `model` nor `stream`: both belong in the URL.
 ///
 /// ```
 /// use toolkit_ai::llm::{Message, ModelOptions, ModelRequest, transport};
@@ -54,7 +54,7 @@ pub fn encode_request(
     encode_for(Server::Own, format, model, request, stream)
 }
 
-/// Encodes a request in the form that the server accepts, and reports the losses.
+/// Encodes a request in the form that the server accepts.
 pub(super) fn encode_for(
     server: Server,
     format: ApiFormat,
@@ -93,7 +93,7 @@ pub(super) fn encode_for(
     settings::write(&mut builder);
     let RequestBuilder { mut body, mut losses, server, .. } = builder;
     extra::merge(&mut body, &request.options.extra, facts.has_two_spellings);
-    // The user's own fields may name messages kept by the provider, so the repair comes last.
+    // The user's own fields may name stored messages, so the repair comes last.
     losses.extend(format.repair_request(&mut body));
     if let (Server::Mistral, Some(Value::Array(messages))) = (server, body.get_mut("messages")) {
         let writer = format.history(&names).with_mistral(true);
@@ -102,7 +102,7 @@ pub(super) fn encode_for(
     EncodedRequest { body, losses }
 }
 
-/// Writes the program's tools, the provider's own tools and the tool settings into the body.
+/// Writes all tools and the tool settings into the body.
 fn tools(builder: &mut RequestBuilder<'_>, names: &WireNames) {
     let format = builder.format;
     let request = builder.request;
@@ -123,17 +123,17 @@ fn tools(builder: &mut RequestBuilder<'_>, names: &WireNames) {
     let config = configured.encode_tool_config(&wanted, names);
     format.set_tools(&mut builder.body, &definitions, &config);
     builder.body.extend(HostedTool::request_fields(hosted, format));
-    builder.losses.extend(config.losses.into_iter().map(|mut loss| {
+    for mut loss in config.losses {
         loss.path.insert_str(0, "/tool_use");
-        loss
-    }));
-    builder.losses.extend(definitions.report().losses.iter().map(|loss| {
-        let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
-        SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
-    }));
+        builder.losses.push(loss);
+    }
+    for DefinitionLoss { tool, loss } in &definitions.report().losses {
+        let path = format!("/tools/{tool}{}", loss.path);
+        builder.losses.push(SchemaLoss::new(path, loss.keyword.as_str(), loss.reason.as_str()));
+    }
 }
 
-/// Encodes the messages of a request. Assistant messages that came from the same API are sent back unchanged.
+/// Encodes the messages. Assistant messages from the same API are sent back unchanged.
 fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
     let format = builder.format;
     let request = builder.request;
@@ -149,18 +149,16 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
             }
             Message::Assistant(message) => {
                 let losses = writer.call_losses(&message.calls);
-                // Mistral refuses call ids that were made by other servers with the same API.
-                let is_sendable = |native: &&NativeMessages| {
-                    native.format == format.name() && (!is_mistral || losses.is_empty())
-                };
-                match message.native.as_ref().filter(is_sendable) {
-                    Some(native) => {
+                // Mistral refuses call ids of other servers with the same API.
+                let may_resend = !is_mistral || losses.is_empty();
+                match &message.native {
+                    Some(native) if may_resend && native.format == format.name() => {
                         messages.extend((builder.facts.stored.resent)(request, native));
                         Vec::new()
                     }
-                    None => {
+                    native => {
                         messages.extend(writer.encode_assistant(&message.text, &message.calls));
-                        [losses, native_losses(&writer, message.native.as_ref())].concat()
+                        [losses, native_losses(&writer, native.as_ref())].concat()
                     }
                 }
             }
@@ -169,29 +167,40 @@ fn history(builder: &mut RequestBuilder<'_>, names: &WireNames) -> Vec<Value> {
                 writer.result_losses(&message.results)
             }
         };
-        builder.losses.extend(losses.into_iter().map(|mut loss| {
+        for mut loss in losses {
             loss.path.insert_str(0, &format!("/messages/{index}"));
-            loss
-        }));
+            builder.losses.push(loss);
+        }
     }
     messages
 }
 
-/// Returns the losses when a message as received is replaced by its text and its calls.
+/// Returns the losses when a message becomes text and calls.
 #[must_use]
 pub fn native_losses(writer: &HistoryWriter<'_>, native: Option<&NativeMessages>) -> Vec<SchemaLoss> {
     let Some(native) = native else { return Vec::new() };
     if let Ok(format) = native.format.parse::<ApiFormat>() {
         return writer.native_losses(format, &native.messages);
     }
-    // The client for `genai` writes each part as an object with a single field. Other formats are unknown.
-    let contents = native.messages.iter().filter(|_| native.format.starts_with("genai:"));
-    let parts = contents.filter_map(|message| message.get("content")?.as_array()).flatten();
-    let kinds = parts.filter_map(|part| part.as_object()?.keys().next());
-    let kinds: BTreeSet<&String> =
-        kinds.filter(|kind| ["Binary", "Custom"].contains(&kind.as_str())).collect();
+    // The client for `genai` writes parts as objects with a single field. Other formats are unknown.
+    if !native.format.starts_with("genai:") {
+        return Vec::new();
+    }
+    let mut kinds = BTreeSet::new();
+    for part in native.messages.iter().flat_map(|message| list(message, "content")) {
+        let Value::Object(fields) = part else { continue };
+        if let Some(kind) = fields.keys().next()
+            && matches!(kind.as_str(), "Binary" | "Custom")
+        {
+            kinds.insert(kind.as_str());
+        }
+    }
     let reason = "the message is replaced by its text and its calls";
-    kinds.into_iter().map(|kind| SchemaLoss::new(format!("/{kind}"), kind.as_str(), reason)).collect()
+    let mut losses = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        losses.push(SchemaLoss::new(format!("/{kind}"), kind, reason));
+    }
+    losses
 }
 
 #[cfg(test)]

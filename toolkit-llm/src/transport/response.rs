@@ -10,12 +10,12 @@ use serde_json::Value;
 /// Parses the complete body of a response.
 ///
 /// # Errors
-/// [`ModelError`] if the body is not a response in this format, reports a failure, or has no content.
+/// [`ModelError`] if the body is not of this format, reports a failure, or has no content.
 pub fn parse_response(format: ApiFormat, body: &Value) -> Result<ModelResponse, ModelError> {
     read_response(format, body, None)
 }
 
-/// Parses the complete body of a response. If `state` is set, the provider has stored the response.
+/// Parses a complete body. With `state`, the provider has stored the response.
 pub(super) fn read_response(
     format: ApiFormat,
     body: &Value,
@@ -23,36 +23,42 @@ pub(super) fn read_response(
 ) -> Result<ModelResponse, ModelError> {
     match format.parse_response(body) {
         Ok(response) => Ok(model_response(format, response, state)?.answered_by(body)),
-        Err(error) => blocked(&error, format, body).ok_or_else(|| error.into()),
+        Err(error) => match blocked(&error, format, body) {
+            Some(response) => Ok(response),
+            None => Err(error.into()),
+        },
     }
 }
 
-/// Returns the response for a prompt or an answer that the provider blocked. Such a response has no content,
-/// so its codec reports an error.
+/// Returns the response for a blocked prompt or answer, whose codec reports an error.
 pub(super) fn blocked(error: &WireError, format: ApiFormat, body: &Value) -> Option<ModelResponse> {
-    let report = error.report().filter(|_| error.is_blocked())?;
-    let response = ModelResponse::text(report).with_finish(FinishReason::Refused);
+    if !error.is_blocked() {
+        return None;
+    }
+    let response = ModelResponse::text(error.report()?).with_finish(FinishReason::Refused);
     Some(response.with_usage(format.parse_usage(body)).answered_by(body))
 }
 
-/// Returns whether a refusal explains the text rather than being its end.
+/// Returns whether a refusal explains the text.
 pub(super) fn is_beside_text(format: ApiFormat, text: &str) -> bool {
     !text.is_empty() && format.request_facts(Server::Own).answers.explains_refusals
 }
 
-/// Converts a response. If `state` is set, the provider has stored the response.
+/// Converts a response. With `state`, the provider has stored it.
 pub(super) fn model_response(
     format: ApiFormat,
     response: Response,
     state: Option<&ServerState>,
 ) -> Result<ModelResponse, ModelError> {
     let Response { text, reasoning, refusal, calls, hosted, mut finish, usage, native, id, .. } = response;
-    // OpenAI reports a refusal in a field of the message, with the finish reason of a complete answer.
+    // OpenAI reports a refusal in a field, with the finish reason of a complete answer.
     if !refusal.is_empty() && finish == FinishReason::Stop {
         finish = FinishReason::Refused;
     }
     let mut native = NativeMessages::new(format.name(), native);
-    native.response_id = state.filter(|_| !id.is_empty()).map(|_| id.clone());
+    if state.is_some() && !id.is_empty() {
+        native.response_id = Some(id.clone());
+    }
     if let Some(ServerState::Conversation(id)) = state {
         native.conversation = Some(id.clone());
     }
@@ -66,17 +72,21 @@ pub(super) fn model_response(
         text,
         reasoning,
         calls,
-        native: Some(native).filter(|_| is_sendable),
+        native: if is_sendable { Some(native) } else { None },
         ..AssistantMessage::default()
     };
     ModelResponse { message, finish, usage, hosted, id, ..ModelResponse::default() }.unless_empty()
 }
 
 impl ModelResponse {
-    /// Sets the name of the model from the body of the response.
     pub(super) fn answered_by(mut self, body: &Value) -> Self {
-        let name = ["model", "modelVersion"].into_iter().find_map(|field| body.get(field)?.as_str());
-        self.model = name.unwrap_or_default().to_owned();
+        self.model.clear();
+        for field in ["model", "modelVersion"] {
+            if let Some(Value::String(name)) = body.get(field) {
+                self.model.clone_from(name);
+                break;
+            }
+        }
         self
     }
 }

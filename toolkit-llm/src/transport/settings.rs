@@ -1,19 +1,19 @@
-//! Writes the options of a request into the fields of each API, and reports the options that an API lacks.
+//! Writes the options of a request for each API, and reports those that it lacks.
 
 use crate::model::{Effort, PromptCache, ServiceTier, Thinking};
 use crate::request::{NO_FIELD, OPTIONS, RequestBuilder, Tier};
 use serde_json::{Value, json};
 
-/// Writes all options into the request body, except server state and the user's own fields.
+/// Writes all options except server state and extra fields.
 pub(super) fn write(builder: &mut RequestBuilder<'_>) {
     let options = &builder.request.options;
     let values = [
         options.temperature.map(Value::from),
         options.top_p.map(Value::from),
         options.max_output_tokens.or_else(|| default_tokens(builder)).map(Value::from),
-        (!options.stop.is_empty()).then(|| options.stop.clone().into()),
+        if options.stop.is_empty() { None } else { Some(options.stop.clone().into()) },
         options.seed.map(Value::from),
-        (!options.metadata.is_empty()).then(|| json!(options.metadata)),
+        if options.metadata.is_empty() { None } else { Some(json!(options.metadata)) },
         options.user_id.as_deref().map(Value::from),
     ];
     for ((option, path), value) in OPTIONS.into_iter().zip(builder.facts.options.paths).zip(values) {
@@ -45,7 +45,7 @@ pub(super) fn write(builder: &mut RequestBuilder<'_>) {
     }
 }
 
-/// Returns the default output limit, if the API requires a limit. The limit includes the thinking tokens.
+/// Returns the default output limit with thinking tokens, if the API requires a limit.
 fn default_tokens(builder: &RequestBuilder<'_>) -> Option<u32> {
     let required = builder.facts.options.required_output_tokens?;
     let thinking = match builder.request.options.thinking {
@@ -56,7 +56,6 @@ fn default_tokens(builder: &RequestBuilder<'_>) -> Option<u32> {
     Some(required.saturating_add(thinking))
 }
 
-/// Writes the settings for prompt caching, and reports those that the API lacks.
 fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) {
     let support = (builder.facts.write_cache)(builder, cache);
     if cache.key.is_some() && !support.key {

@@ -16,32 +16,25 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use toolkit_core::{CallId, ToolCall};
 
-/// How a streamed answer ends.
 enum Ending {
-    /// Its last piece has arrived, or the stream has no more.
     Over,
     Failed(ModelError),
-    /// The provider has blocked the prompt or the answer.
     Blocked(WireError),
     /// The answer is one response instead of events.
     Whole(Box<Result<ModelResponse, ModelError>>),
 }
 
-/// The events of an answer, decoded from the pieces of a stream.
+/// The events of an answer, decoded from a stream.
 pub(super) struct ResponseEvents {
     format: ApiFormat,
-    /// The losses of the request.
     losses: Vec<RequestLoss>,
-    /// The server state of the request.
     state: Option<ServerState>,
     events: EventStream,
     /// Whether the message may contain signed thinking.
     has_thinking: bool,
-    /// The ids of the calls already returned.
     returned: HashSet<CallId>,
     /// `None` after the end of the response.
     response: Option<StreamAccumulator>,
-    /// The token counts in the pieces returned so far.
     reported: Usage,
     ready: VecDeque<Result<StreamEvent, ModelError>>,
 }
@@ -108,15 +101,17 @@ impl ResponseEvents {
         self.push(event);
     }
 
-    /// Returns the new parts of the message, if it may contain thinking that the provider expects back.
+    /// Returns the new parts of the message, if the provider may expect thinking back.
     fn take_native(&mut self) -> Option<NativeMessages> {
         let is_signed = self.format.request_facts(Server::Own).answers.signs_thinking;
-        let response = self.response.as_mut().filter(|_| is_signed && self.has_thinking)?;
-        let messages = response.take_native();
-        (!messages.is_empty()).then(|| NativeMessages::new(self.format.name(), messages))
+        if !is_signed || !self.has_thinking {
+            return None;
+        }
+        let messages = self.response.as_mut()?.take_native();
+        if messages.is_empty() { None } else { Some(NativeMessages::new(self.format.name(), messages)) }
     }
 
-    /// Ends the response, and queues what is left of it and the last item of the stream.
+    /// Queues the rest of the response and the last item.
     fn end(&mut self, ending: Ending) {
         let Some(response) = self.response.take() else { return };
         match ending {
@@ -138,7 +133,7 @@ impl ResponseEvents {
         }
     }
 
-    /// Queues the pieces of a response that did not arrive in events, or the error of this response.
+    /// Queues a response outside of events, or its error.
     fn push_whole(&mut self, response: Result<ModelResponse, ModelError>) {
         match response {
             Ok(response) => {
@@ -149,28 +144,28 @@ impl ResponseEvents {
         }
     }
 
-    /// Queues the rest of a complete response.
     fn push_complete(&mut self, end: StreamEnd) {
         for event in end.events {
             self.push(event);
         }
-        let response = match end.response {
-            Ok(response) => response,
+        let received = match end.response {
+            Ok(received) => received,
             Err(error) => return self.ready.push_back(Err(error.into())),
         };
-        let refusal = self.refusal_text(&response);
-        let state = self.state.as_ref();
-        let response =
-            model_response(self.format, response, state).map(|response| response.answered_by(&end.body));
-        self.push_last(refusal, response);
+        let refusal = self.refusal_text(&received);
+        let response = model_response(self.format, received, self.state.as_ref());
+        self.push_last(refusal, response.map(|response| response.answered_by(&end.body)));
     }
 
-    /// Queues the error of a response that broke off, with the parts received so far.
+    /// Queues the error of a broken response, with the parts received so far.
     fn push_failed(&mut self, failure: ModelError, end: StreamEnd) {
-        // The provider may not have stored such a response, so there is no server state.
-        let part = end.response.ok().and_then(|response| model_response(self.format, response, None).ok());
+        // The provider may not have stored it, so there is no server state.
+        let part = match end.response {
+            Ok(received) => model_response(self.format, received, None),
+            Err(error) => Err(error.into()),
+        };
         let error = match part {
-            Some(part) if part.has_arrived() => {
+            Ok(part) if part.has_arrived() => {
                 let losses = std::mem::take(&mut self.losses);
                 let part = part.answered_by(&end.body).with_losses(losses);
                 failure.with_partial(part.with_finish(FinishReason::Interrupted))
@@ -180,20 +175,20 @@ impl ResponseEvents {
         self.ready.push_back(Err(error));
     }
 
-    /// Returns whether a call was complete when the stream ended.
     fn is_complete(&self, call: &ToolCall) -> bool {
         if self.returned.contains(&call.id) {
             return true;
         }
-        // The arguments of a call that is cut off, or may be, are not JSON.
+        // Arguments that are cut off, or may be, are not JSON.
         let arguments = serde_json::from_str::<Value>(call.arguments.as_str());
         self.format.request_facts(Server::Own).answers.blocks_beside_calls
             && arguments.is_ok_and(|args| args.is_object())
     }
 
-    /// Queues the rest of an answer that the provider blocked: the parts received so far, without incomplete calls.
-    /// `complete` is the native message without these. If there is nothing but reasoning, the text of the response is
-    /// the provider's report, and if there is nothing at all, the response is this report.
+    /// Queues the rest of a blocked answer, without incomplete calls.
+    ///
+    /// `complete` is the native message without these. After reasoning alone, the text of the response is the
+    /// provider's report; after nothing at all, the response is this report.
     fn push_blocked(&mut self, error: &WireError, end: StreamEnd, complete: Vec<Value>) {
         let Some(mut begun) = end.response.ok() else { return self.push_report(error, &end.body) };
         let calls = begun.calls.len();
@@ -220,7 +215,7 @@ impl ResponseEvents {
         self.push_last(refusal, response);
     }
 
-    /// Queues the provider's report of a blocked answer as the response, or an error if it has none.
+    /// Queues the provider's report as the response, or an error if there is none.
     fn push_report(&mut self, error: &WireError, body: &Value) {
         let Some(mut report) = blocked(error, self.format, body) else {
             return self.ready.push_back(Err(ModelError::cut()));
@@ -229,35 +224,33 @@ impl ResponseEvents {
         self.push_whole(Ok(report));
     }
 
-    /// Returns the refusal of a response as far as it is the end of the text.
+    /// Returns the refusal that ends the text.
     fn refusal_text(&self, response: &Response) -> String {
         if is_beside_text(self.format, &response.text) { String::new() } else { response.refusal.clone() }
     }
 
     fn push(&mut self, event: StreamEvent) {
-        // The text of a refusal follows all other text, but a provider may stream it first.
+        // A refusal follows all other text, but a provider may stream it first.
         if !matches!(event, StreamEvent::Refusal(_)) {
             self.ready.push_back(Ok(event));
         }
     }
 
-    /// Queues the last item of the stream, after the text of a refusal.
     fn push_last(&mut self, refusal: String, response: Result<ModelResponse, ModelError>) {
         if response.is_ok() && !refusal.is_empty() {
             self.ready.push_back(Ok(StreamEvent::Text(refusal)));
         }
         let losses = std::mem::take(&mut self.losses);
-        self.ready
-            .push_back(response.map(|response| StreamEvent::Done(Box::new(response.with_losses(losses)))));
+        let done = response.map(|response| StreamEvent::Done(Box::new(response.with_losses(losses))));
+        self.ready.push_back(done);
     }
 }
 
-/// An error in the middle of a stream is usually a temporary failure of the provider.
+/// An error within a stream is usually a temporary failure.
 fn unavailable(error: &WireError) -> ModelError {
     ModelError::of_wire(ModelErrorKind::Unavailable, error)
 }
 
-/// Returns whether a response has nothing but reasoning.
 fn is_silent(format: ApiFormat, response: &Response) -> bool {
     response.text.is_empty()
         && response.refusal.is_empty()

@@ -1,4 +1,4 @@
-//! Chat models that send the JSON of an API through a transport.
+//! Chat models that send JSON through a transport.
 
 use super::EncodedRequest;
 use super::background::finished;
@@ -14,7 +14,7 @@ use crate::model::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A connection to a model server. It sends the JSON body of a request and returns the response.
+/// A connection to a model server: sends the JSON of a request and returns the response.
 ///
 /// Implement this trait to use another HTTP library. [`WireModel`] turns a transport into a [`ChatModel`].
 ///
@@ -39,31 +39,29 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a request body and returns the body of the response.
+    /// Sends a request body and returns the response body.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    /// [`ModelError`] if there is no response, or if it reports a failure.
     fn send(&self, body: Value) -> impl Future<Output = Result<Value, ModelError>> + Send;
 
-    /// Sends a request body for a streamed answer and returns the pieces of the response.
+    /// Sends a request body and returns the response in pieces.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    /// [`ModelError`] if there is no response, or if it reports a failure.
     fn stream(&self, body: Value) -> impl Future<Output = Result<EventStream, ModelError>> + Send;
 
-    /// Returns the current body of a background response. `id` is the id of the response.
-    ///
-    /// The default implementation returns an error, because it cannot request a stored response.
+    /// Returns the current body of the background response `id`. By default, returns an error.
     ///
     /// # Errors
-    /// [`ModelError`] if there is no response, or if the response reports a failure.
+    /// [`ModelError`] if there is no response, or if it reports a failure.
     fn retrieve(&self, id: &str) -> impl Future<Output = Result<Value, ModelError>> + Send {
         let text = format!("response `{id}` is not finished, and this transport cannot ask for it again");
         std::future::ready(Err(ModelError::new(ModelErrorKind::InvalidRequest, text)))
     }
 }
 
-/// So that models of several API formats share one transport.
+/// Lets models of several API formats share one transport.
 impl<T: Transport> Transport for Arc<T> {
     async fn send(&self, body: Value) -> Result<Value, ModelError> {
         (**self).send(body).await
@@ -78,7 +76,7 @@ impl<T: Transport> Transport for Arc<T> {
     }
 }
 
-/// A model reached through a [`Transport`], using one API format.
+/// A model behind a [`Transport`], in one API format.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -111,34 +109,34 @@ pub struct WireModel<T> {
     format: ApiFormat,
     server: Server,
     name: String,
-    /// The name of the provider, if it does not follow from the format and the server.
+    /// Set if the provider does not follow from the format and the server.
     provider: Option<String>,
     transport: T,
 }
 
 impl<T: Transport> WireModel<T> {
-    /// Creates a model from the API format, the name of the model and the transport.
+    /// Creates a model.
     #[must_use]
     pub fn new(format: ApiFormat, name: impl Into<String>, transport: T) -> Self {
         Self { format, server: Server::Own, name: name.into(), provider: None, transport }
     }
 
-    /// Sets the kind of server. It decides which fields the requests contain.
+    /// Sets the kind of server, which decides the request fields.
     #[must_use]
     pub fn with_server(mut self, server: Server) -> Self {
         self.server = server;
         self
     }
 
-    /// Sets the [name of the provider](ChatModel::provider). By default, it is the provider that defines the
-    /// API format, or the owner of the [server](Self::with_server).
+    /// Sets the [name of the provider](ChatModel::provider). By default, it follows from the API format and
+    /// the [server](Self::with_server).
     #[must_use]
     pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
         self.provider = Some(provider.into());
         self
     }
 
-    /// Encodes a request, and reports the losses: everything that the API cannot express.
+    /// Encodes a request, and reports what the API cannot express.
     #[must_use]
     pub fn encode(&self, request: &ModelRequest, stream: bool) -> EncodedRequest {
         encode_for(self.server, self.format, &self.name, request, stream)
@@ -151,8 +149,10 @@ impl<T: Transport> ChatModel for WireModel<T> {
     }
 
     fn provider(&self) -> &str {
-        let own = || self.server.provider().unwrap_or(self.format.request_facts(self.server).provider);
-        self.provider.as_deref().unwrap_or_else(own)
+        if let Some(provider) = &self.provider {
+            return provider;
+        }
+        self.server.provider().unwrap_or(self.format.request_facts(self.server).provider)
     }
 
     async fn respond(&self, mut request: ModelRequest) -> Result<ModelResponse, ModelError> {
@@ -186,7 +186,7 @@ impl<T: Transport> WireModel<T> {
     }
 
     async fn open_stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        // A stream would need the open connection that a background response is for to avoid.
+        // A stream would need the open connection that a background response avoids.
         if request.options.background && self.format.request_facts(self.server).stored.keeps_conversations {
             return self.send(request).await.map(ModelStream::from);
         }

@@ -17,13 +17,13 @@ struct Question<'a> {
     fields: &'a Fields,
 }
 
-/// Answers a question. The answer has the fields that the question expects, and those that may not be left out.
+/// Answers a question with the expected fields, and those that may not be left out.
 ///
 /// # Errors
 /// An input of the question cannot be read.
 type Answer = fn(Question<'_>) -> Result<Fields, String>;
 
-/// The kinds of questions: the field by which a question is recognised, the fields of its input, and its answer.
+/// The kinds of questions: the field of the question, the fields of its input, and its answer.
 const KINDS: [(&str, &[&str], Answer); 10] = [
     ("read", &["names", "mistral"], read),
     ("stream", &["pieces"], stream),
@@ -37,7 +37,7 @@ const KINDS: [(&str, &[&str], Answer); 10] = [
     ("results", &["names", "mistral", "model", "references"], results),
 ];
 
-/// Returns the first difference between the answer of a codec and the written answer.
+/// Returns the first difference between the answers of a codec and of the file.
 pub(crate) fn difference(format: ApiFormat, fields: &Fields) -> Option<String> {
     let Some((kind, inputs, answer)) = KINDS.iter().find(|(kind, ..)| fields.contains_key(*kind)) else {
         return Some("no such kind of question".to_owned());
@@ -46,14 +46,12 @@ pub(crate) fn difference(format: ApiFormat, fields: &Fields) -> Option<String> {
         Ok(answer) => answer,
         Err(error) => return Some(error),
     };
-    // The steps of a stream are both the input and the answer.
     let is_input = |name: &str| (name == *kind && name != "stream") || inputs.contains(&name);
     let mut expected = fields.clone();
     expected.retain(|name, _| !is_input(name));
     first_difference(&expected.into(), &answer.into(), "")
 }
 
-/// Returns the first difference between two values, with its path.
 fn first_difference(written: &Value, answer: &Value, path: &str) -> Option<String> {
     if written == answer {
         return None;
@@ -88,7 +86,6 @@ impl<'a> Question<'a> {
         self.fields.contains_key(name)
     }
 
-    /// Calls `body` with the writer that the question describes.
     fn write<T>(self, body: impl FnOnce(HistoryWriter<'_>) -> T) -> T {
         let names = wire_names(self.format, self.fields);
         let mut writer = self.format.history(&names);
@@ -109,7 +106,6 @@ fn set(answer: &mut Fields, name: &str, value: Value) {
     }
 }
 
-/// Makes an answer with one field.
 fn one(name: &str, value: impl Into<Value>) -> Fields {
     Fields::from_iter([(name.to_owned(), value.into())])
 }
@@ -122,7 +118,7 @@ fn outcome<T>(outcome: &Result<T, WireError>, write: impl Fn(&T) -> Value) -> Va
     }
 }
 
-/// Reads a payload: its calls, the messages for the history, and the whole response.
+/// Reads the calls of a payload, the messages for the history, and the whole response.
 fn read(question: Question<'_>) -> Result<Fields, String> {
     let format = question.format;
     let payload = question.field("read");
@@ -206,7 +202,7 @@ fn stream_end(question: Question<'_>, end: &StreamEnd) -> Fields {
     answer
 }
 
-/// Checks what holds for all streams: each call is returned once, and the body has the same response as the stream.
+/// Checks that a stream returns each call once, and has the same response as the body.
 fn inconsistency(format: ApiFormat, end: &StreamEnd, events: &[StreamEvent]) -> Option<&'static str> {
     let response = end.response.as_ref().ok()?;
     let calls: Vec<_> = events.iter().filter(|event| matches!(event, StreamEvent::Call(_))).collect();
@@ -244,7 +240,6 @@ fn repair_request(question: Question<'_>) -> Result<Fields, String> {
     Ok(answer)
 }
 
-/// Writes a message of the model with a text and calls.
 fn assistant(question: Question<'_>) -> Result<Fields, String> {
     let text: String = question.parse("assistant")?;
     let calls = values::parse_calls(question.field("calls"))?;

@@ -11,12 +11,10 @@ use toolkit_core::output::{Content, ToolOutput};
 use toolkit_llm::{ApiFormat, DefinitionOptions, Response, StreamEvent, StrictTools, Usage, WireError};
 use toolkit_schema::SchemaLoss;
 
-/// Reads an input of a question.
 pub(crate) fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|error| format!("{error}: {value}"))
 }
 
-/// Leaves out fields with empty values.
 fn without_empty(mut value: Value) -> Value {
     if let Some(fields) = value.as_object_mut() {
         fields.retain(|_, value| ![json!(null), json!(""), json!([]), json!({}), json!(0)].contains(value));
@@ -37,7 +35,6 @@ pub(crate) fn calls(list: &[ToolCall]) -> Value {
     list.iter().map(call).collect()
 }
 
-/// Reads calls in the form of [`call`].
 pub(crate) fn parse_calls(list: &Value) -> Result<Vec<ToolCall>, String> {
     let parse_call = |json: &Value| match parse::<[String; 3]>(json) {
         Ok([id, name, arguments]) => Ok(ToolCall::new(id, name, arguments)),
@@ -63,7 +60,6 @@ pub(crate) fn error(error: &WireError) -> Value {
     json!([error.path(), error.expected()])
 }
 
-/// Writes the counts that are not zero.
 pub(crate) fn usage(usage: &Usage) -> Value {
     without_empty(json!(usage))
 }
@@ -105,7 +101,7 @@ pub(crate) fn results(list: &[ToolResult]) -> Value {
     list.iter().map(write).collect()
 }
 
-/// Reads the contents of a message, in the JSON of the content of a result.
+/// Reads the contents of a message, in the JSON of a result.
 pub(crate) fn parse_contents(list: &Value) -> Result<Vec<Content>, String> {
     let result: ToolResult = parse(&json!({"call_id": "", "name": "", "output": {"content": list}}))?;
     Ok(result.output().map(ToolOutput::content).unwrap_or_default().to_vec())
@@ -117,7 +113,6 @@ pub(crate) fn wire_names(format: ApiFormat, question: &Fields) -> WireNames {
     WireNames::new(format.name_rule(), names.filter_map(Value::as_str))
 }
 
-/// Reads a definition in the form of [`definition`].
 pub(crate) fn parse_definition(json: &Value) -> Result<ToolDefinition, String> {
     let text = |name: &str| json[name].as_str().unwrap_or_default();
     let list = |name: &str| json[name].as_array().cloned().unwrap_or_default();

@@ -15,13 +15,13 @@ use syn::{
 const FORMATS: &[&str] =
     &["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"];
 
-/// The constraints of a parameter, or of the items of a list parameter.
+/// The constraints of a parameter, or of the items of a list.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    /// Generated statements that call methods of the runtime's type `Constraints`.
+    /// Generated statements that call methods of the runtime's `Constraints`.
     pub(crate) calls: TokenStream,
-    /// The names of runtime functions that assert that a type supports the constraints, such as `is_number`. Each name
-    /// has the source location of its constraint.
+    /// The runtime functions that assert that a type supports the constraints, such as `is_number`, each
+    /// at its constraint.
     assertions: Vec<Ident>,
     items: Option<Box<Self>>,
     range: (Option<f64>, Option<f64>),
@@ -38,7 +38,7 @@ impl Constraints {
         self.calls.is_empty()
     }
 
-    /// Parses the value of the argument called `key`. Returns `false` if `key` is not the name of a constraint.
+    /// Parses the value of the argument called `key`. Returns `false` if it is no constraint.
     pub(crate) fn parse(
         &mut self,
         key: &Ident,
@@ -56,8 +56,8 @@ impl Constraints {
                     diag.error(&step, "`multiple_of` must be greater than 0");
                 }
                 self.assert("is_number", key);
-                let step = wide([&step]);
-                self.call(quote!(multiple_of(#(#step)*)));
+                let literal = wide([&step]);
+                self.call(quote!(multiple_of(#(#literal)*)));
             }
             "one_of" => {
                 let values = list(input)?;
@@ -65,16 +65,16 @@ impl Constraints {
                     diag.error(key, "`one_of` allows no value; add at least one");
                 }
                 self.one_of = values.iter().map(|value| value.to_token_stream().to_string()).collect();
-                let values = wide(&values);
-                self.call(quote!(one_of([#(#values),*])));
+                let literals = wide(&values);
+                self.call(quote!(one_of([#(#literals),*])));
             }
             "examples" => {
                 let values = list(input)?;
                 if values.is_empty() {
                     diag.error(key, "`examples` is empty; remove it");
                 }
-                let values = wide(&values);
-                self.call(quote!(examples([#(#values),*])));
+                let literals = wide(&values);
+                self.call(quote!(examples([#(#literals),*])));
             }
             "deprecated" => self.call(quote!(deprecated())),
             "items" => self.parse_items(key, input, diag)?,
@@ -109,24 +109,15 @@ impl Constraints {
     }
 
     fn parse_length(&mut self, key: &Ident, length: &Expr, diag: &mut Diag) {
-        let (min, max) = match length {
+        let (start, end, excluded) = match length {
             Expr::Range(ExprRange { start, end, limits, .. }) => {
-                let excluded = u64::from(matches!(limits, RangeLimits::HalfOpen(_)));
-                let end = end.as_deref().map(|end| (end, excluded));
-                (start.as_deref().map(|start| (start, 0)), end)
+                let is_open = matches!(limits, RangeLimits::HalfOpen(_));
+                (start.as_deref(), end.as_deref(), u64::from(is_open))
             }
-            exact => (Some((exact, 0)), Some((exact, 0))),
+            exact => (Some(exact), Some(exact), 0),
         };
-        let mut bound = |bound: Option<(&Expr, u64)>| {
-            let (expr, excluded) = bound?;
-            let count = integer(expr).and_then(|count| count.checked_sub(excluded));
-            if count.is_none() {
-                diag.error(expr, "`length` needs non-negative integers, as in `1..=80`");
-            }
-            count
-        };
-        let min = bound(min);
-        let max = bound(max);
+        let min = length_bound(start, 0, diag);
+        let max = length_bound(end, excluded, diag);
         if min.zip(max).is_some_and(|(min, max)| min > max) {
             diag.error(length, "`length` allows no value; widen it");
         }
@@ -168,17 +159,19 @@ impl Constraints {
             diag.error(key, "`items` is empty; remove it");
         }
         let mut items = Self::default();
-        each_argument(arguments.parse()?, &mut Vec::new(), diag, |key, input, diag| {
-            if items.parse(key, input, diag)? {
-                Ok(())
-            } else {
-                Err(unknown_argument("items", key, Self::KNOWN))
-            }
-        });
+        let tokens = arguments.parse()?;
+        each_argument(tokens, &mut Vec::new(), diag, |key, input, diag| items.parse_item(key, input, diag));
         let calls = &items.calls;
         self.assert("has_items", key);
         self.call(quote!(items(|__constraints| { #calls })));
         self.items = Some(Box::new(items));
+        Ok(())
+    }
+
+    fn parse_item(&mut self, key: &Ident, input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<()> {
+        if !self.parse(key, input, diag)? {
+            return Err(unknown_argument("items", key, Self::KNOWN));
+        }
         Ok(())
     }
 
@@ -207,24 +200,23 @@ impl Constraints {
         }
     }
 
-    /// Generates compile-time assertions that the type `ty` supports the constraints.
-    ///
-    /// `generics` are the generic parameters that `ty` may use.
+    /// Generates compile-time assertions that `ty` supports the constraints.
     pub(crate) fn assertions(&self, ty: &TokenStream, generics: &Generics) -> Vec<TokenStream> {
         let (impl_generics, _, where_clause) = generics.split_for_impl();
-        let assertion = |name: &Ident| {
+        let mut assertions = Vec::new();
+        for name in &self.assertions {
             let assertion = quote_spanned!(name.span()=> fn() = __toolkit::#name::<#ty>;);
             if generics.params.is_empty() {
-                return quote!(const _: #assertion);
+                assertions.push(quote!(const _: #assertion));
+                continue;
             }
-            // A constant cannot be generic, but a function inside the constant can.
-            quote! {
+            // A constant cannot be generic, but a function inside it can.
+            assertions.push(quote! {
                 const _: () = {
                     fn __assertion #impl_generics() #where_clause { let _: #assertion }
                 };
-            }
-        };
-        let mut assertions: Vec<TokenStream> = self.assertions.iter().map(assertion).collect();
+            });
+        }
         if let Some(items) = &self.items {
             let item = quote_spanned!(ty.span()=> <#ty as __toolkit::Items>::Item);
             assertions.extend(items.assertions(&item, generics));
@@ -241,7 +233,7 @@ impl Constraints {
     }
 }
 
-/// Returns the value of a number literal, which may have a minus sign. Returns `None` for other expressions.
+/// Returns the value of a number literal, perhaps with a minus sign.
 fn number(expr: &Expr) -> Option<f64> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_digits().parse().ok(),
@@ -251,8 +243,7 @@ fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns whether an integer literal is negative, together with the literal. Returns `None` for other expressions, and
-/// for a literal with a suffix.
+/// Returns an integer literal without a suffix, and whether it is negative.
 fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
@@ -265,28 +256,46 @@ fn unsuffixed(expr: &Expr) -> Option<(bool, &LitInt)> {
     }
 }
 
-/// Adds a type suffix to integer literals if one of them is beyond the range of `i32`, because the compiler gives a literal
-/// without a suffix the type `i32`. Other lists stay unchanged.
+/// Adds a type suffix to all integer literals if one is beyond `i32`, the type of a literal without a
+/// suffix.
 fn wide<'e>(values: impl IntoIterator<Item = &'e Expr>) -> Vec<TokenStream> {
     let values: Vec<&Expr> = values.into_iter().collect();
-    let literals: Option<Vec<(bool, &LitInt)>> = values.iter().map(|value| unsuffixed(value)).collect();
-    let literals = literals.unwrap_or_default();
-    let exceeds = |limit: u64| {
-        let mut literals = literals.iter();
-        literals.any(|(is_negative, number)| {
-            number.base10_parse::<u64>().map_or(true, |number| number > limit + u64::from(*is_negative))
-        })
+    let literals: Vec<(bool, &LitInt)> =
+        values.iter().map(|value| unsuffixed(value)).collect::<Option<_>>().unwrap_or_default();
+    let suffix = if any_exceeds(&literals, i64::MAX.unsigned_abs()) {
+        "u64"
+    } else if any_exceeds(&literals, i32::MAX.unsigned_abs().into()) {
+        "i64"
+    } else {
+        return values.iter().map(ToTokens::to_token_stream).collect();
     };
-    let suffix = match () {
-        () if exceeds(i64::MAX.unsigned_abs()) => "u64",
-        () if exceeds(i32::MAX.unsigned_abs().into()) => "i64",
-        () => return values.iter().map(ToTokens::to_token_stream).collect(),
-    };
-    let with_suffix = |(is_negative, number): (bool, &LitInt)| {
-        let number = LitInt::new(&format!("{}{suffix}", number.token()), number.span());
-        if is_negative { quote!(-#number) } else { quote!(#number) }
-    };
-    literals.into_iter().map(with_suffix).collect()
+    let mut suffixed = Vec::with_capacity(literals.len());
+    for (is_negative, literal) in literals {
+        let number = LitInt::new(&format!("{}{suffix}", literal.token()), literal.span());
+        suffixed.push(if is_negative { quote!(-#number) } else { quote!(#number) });
+    }
+    suffixed
+}
+
+/// Returns whether a literal is larger than `limit`, or larger by more than one if it is negative.
+fn any_exceeds(literals: &[(bool, &LitInt)], limit: u64) -> bool {
+    for (is_negative, literal) in literals {
+        match literal.base10_parse::<u64>() {
+            Ok(number) if number <= limit + u64::from(*is_negative) => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Returns the number of items of a bound of `length`, or reports another bound.
+fn length_bound(bound: Option<&Expr>, excluded: u64, diag: &mut Diag) -> Option<u64> {
+    let expr = bound?;
+    let count = integer(expr).and_then(|count| count.checked_sub(excluded));
+    if count.is_none() {
+        diag.error(expr, "`length` needs non-negative integers, as in `1..=80`");
+    }
+    count
 }
 
 fn integer(expr: &Expr) -> Option<u64> {

@@ -1,9 +1,7 @@
-//! Words of other crates and languages, each with the way to write the same here.
+//! Words of other crates and languages, with the way to write the same here.
 
-/// The words of one meaning, and the advice.
 type Advice = (&'static [&'static str], &'static str);
 
-/// Words for the arguments of `#[param]`.
 const PARAM: &[Advice] = &[
     (&["ge", "gt", "le", "lt", "min", "max", "minimum", "maximum"], "write a range, as in `range = 1..=50`"),
     (
@@ -29,7 +27,6 @@ const PARAM: &[Advice] = &[
     (&["skip", "hidden", "inject", "injected"], "write `#[state]` for a value that the program provides"),
 ];
 
-/// Words for the arguments of `#[tool]`.
 const TOOL: &[Advice] = &[
     (
         &["annotations", "hints"],
@@ -47,7 +44,7 @@ const TOOL: &[Advice] = &[
     (&["enabled", "disabled"], "switch a tool off with `ToolRegistry::disable`"),
 ];
 
-/// Returns the advice for a word that `attribute` does not have.
+/// Returns the advice for a word that the attribute does not have.
 pub(super) fn advice(attribute: &str, word: &str) -> Option<&'static str> {
     let words = match attribute {
         "#[param]" => PARAM,

@@ -10,7 +10,6 @@ use syn::parse::ParseStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, LitStr, Token, Type};
 
-/// The arguments from all `#[param(…)]` attributes of one parameter or field.
 #[derive(Default)]
 pub(crate) struct ParamAttr {
     pub(crate) default: Option<DefaultAttr>,
@@ -19,23 +18,20 @@ pub(crate) struct ParamAttr {
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) constraints: Constraints,
-    /// The names of all arguments that are given.
     seen: Vec<Ident>,
 }
 
-/// The value of the argument `default`: the default of the type for a plain `default`, or the expression in
-/// `default = expr`.
+/// The default of the type for a plain `default`, or the expression in `default = expr`.
 pub(crate) enum DefaultAttr {
     OfType(Ident),
     Value(Box<Expr>),
 }
 
 impl DefaultAttr {
-    /// Generates an expression of type `ty` for the default.
     pub(crate) fn expr(&self, ty: &Type) -> TokenStream {
         match self {
             Self::OfType(key) => quote_spanned!(key.span()=> <#ty as ::core::default::Default>::default()),
-            // The conversion allows `default = "x"` for a `String`. `Some` allows it for an `Option<String>`.
+            // Allows `default = "x"` for a `String` and, by `Some`, for an `Option<String>`.
             Self::Value(value) if only_string(value).is_some() => {
                 let inner = only_argument(ty, "Option");
                 let is_number = matches!(peel(inner.unwrap_or(ty)), Type::Path(path) if path.path.get_ident().is_some_and(is_primitive));
@@ -50,7 +46,7 @@ impl DefaultAttr {
         }
     }
 
-    /// Generates an expression for the default as JSON. `value` is an expression for the default itself.
+    /// Generates an expression for the default `value` as JSON.
     pub(crate) fn json(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::OfType(key) => default_of_type(key.span(), value),
@@ -61,7 +57,7 @@ impl DefaultAttr {
     }
 }
 
-/// Generates an expression for a value of `Default` as JSON. An error about it points at `span`.
+/// Generates an expression for a value of `Default` as JSON, with errors at `span`.
 pub(crate) fn default_of_type(span: Span, value: &TokenStream) -> TokenStream {
     quote_spanned!(span=> __toolkit::default_value(#value).toolkit_value_of_type())
 }
@@ -69,7 +65,6 @@ pub(crate) fn default_of_type(span: Span, value: &TokenStream) -> TokenStream {
 impl ParamAttr {
     const KNOWN: &'static [&'static str] = &["default", "description", "rename", "alias", "flatten"];
 
-    /// Returns the names of all arguments that `#[param(…)]` accepts.
     pub(crate) fn known() -> Vec<&'static str> {
         [Self::KNOWN, Constraints::KNOWN].concat()
     }
@@ -94,12 +89,12 @@ impl ParamAttr {
         parsed
     }
 
-    /// Returns the first given argument for whose name `is_wanted` returns `true`.
+    /// Returns the first given argument whose name `is_wanted`.
     pub(crate) fn given(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&Ident> {
         self.seen.iter().find(|key| is_wanted(&key.to_string()))
     }
 
-    /// Reports an error if `flatten` is combined with other `#[param]` arguments.
+    /// Reports `flatten` beside other `#[param]` arguments.
     pub(crate) fn check_flatten(&self, diag: &mut Diag) {
         if let (Some(flatten), Some(_)) = (&self.flatten, self.given(|key| key != "flatten")) {
             diag.error(
@@ -133,9 +128,10 @@ impl ParamAttr {
     }
 }
 
-/// Parses the name of a parameter, and refuses quotes, backslashes and control characters in the name.
+/// Parses the name of a parameter, and refuses quotes, backslashes and control characters.
 ///
-/// JSON escapes these characters, but the runtime compares names with the JSON text of a call without decoding escapes.
+/// JSON escapes them, but the runtime compares names with the JSON text of a call without decoding
+/// escapes.
 fn name(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<LitStr> {
     let name = string(input)?;
     let is_escaped = |c: char| matches!(c, '"' | '\\') || c.is_control();

@@ -12,10 +12,9 @@ use syn::punctuated::Punctuated;
 use syn::token::{Brace, Paren};
 use syn::{Expr, ExprLit, Lit, LitBool, LitStr, Path, Token, parenthesized};
 
-/// Parses arguments that are separated by commas. Adds each key to `seen`, and calls `parse` to read the tokens after
-/// the key.
+/// Adds each key to `seen`, and lets `parse` read the tokens after it.
 ///
-/// After an error, parsing continues with the next argument, so all errors are reported.
+/// After an error, the next argument follows, so all errors are reported.
 pub(super) fn each_argument(
     tokens: TokenStream,
     seen: &mut Vec<Ident>,
@@ -24,28 +23,7 @@ pub(super) fn each_argument(
 ) {
     let parser = |input: ParseStream<'_>| {
         while !input.is_empty() {
-            let key = Ident::parse_any(input).map_err(|error| {
-                syn::Error::new(error.span(), "expected a name and a value, as in `name = \"x\"`")
-            });
-            let argument = key.and_then(|key| {
-                if seen.contains(&key) && key != "alias" {
-                    diag.error(&key, format!("`{key}` is given twice; keep one"));
-                }
-                seen.push(key.clone());
-                parse(&key, input, diag)
-            });
-            let ends = argument.and_then(|()| {
-                if input.is_empty() || input.peek(Token![,]) {
-                    Ok(())
-                } else if input.peek(Paren)
-                    && let Some(key) = seen.last()
-                {
-                    Err(input.error(format!("expected `,`; a value is written as `{key} = …`")))
-                } else {
-                    Err(input.error("expected `,`"))
-                }
-            });
-            if let Err(error) = ends {
+            if let Err(error) = one_argument(input, seen, diag, &mut parse) {
                 diag.push(error);
                 skip_argument(input);
             }
@@ -60,6 +38,28 @@ pub(super) fn each_argument(
     }
 }
 
+fn one_argument(
+    input: ParseStream<'_>,
+    seen: &mut Vec<Ident>,
+    diag: &mut Diag,
+    parse: &mut impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
+) -> syn::Result<()> {
+    const NO_NAME: &str = "expected a name and a value, as in `name = \"x\"`";
+    let key = Ident::parse_any(input).map_err(|error| syn::Error::new(error.span(), NO_NAME))?;
+    if seen.contains(&key) && key != "alias" {
+        diag.error(&key, format!("`{key}` is given twice; keep one"));
+    }
+    seen.push(key.clone());
+    parse(&key, input, diag)?;
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    if input.peek(Paren) {
+        return Err(input.error(format!("expected `,`; a value is written as `{key} = …`")));
+    }
+    Err(input.error("expected `,`"))
+}
+
 fn skip_argument(input: ParseStream<'_>) {
     while !input.is_empty() && !input.peek(Token![,]) {
         if input.parse::<TokenTree>().is_err() {
@@ -68,10 +68,13 @@ fn skip_argument(input: ParseStream<'_>) {
     }
 }
 
-/// Returns the error for an argument that the attribute does not have. The error suggests arguments from `known`.
+/// Returns the error for an unknown argument, with suggestions from `known`.
 pub(super) fn unknown_argument(attribute: &str, key: &Ident, known: &[&str]) -> syn::Error {
     let word = key.to_string();
-    let hint = advice(attribute, &word).map_or_else(|| hint(&word, known), |advice| format!("; {advice}"));
+    let hint = match advice(attribute, &word) {
+        Some(advice) => format!("; {advice}"),
+        None => hint(&word, known),
+    };
     syn::Error::new(key.span(), format!("`{attribute}` has no argument `{key}`{hint}"))
 }
 
@@ -82,14 +85,14 @@ pub(super) fn value<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 
 pub(super) fn string(input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse::<Token![=]>()?;
-    let value =
-        input.fork().parse::<Ident>().map(|value| format!("; write `\"{value}\"`")).unwrap_or_default();
-    input.parse().map_err(|error: syn::Error| {
-        syn::Error::new(error.span(), format!("expected a string literal{value}"))
-    })
+    let mut expected = "expected a string literal".to_owned();
+    if let Ok(word) = input.fork().parse::<Ident>() {
+        expected.push_str(&format!("; write `\"{word}\"`"));
+    }
+    input.parse().map_err(|error: syn::Error| syn::Error::new(error.span(), expected))
 }
 
-/// Parses `= expr`. The expression may be a string literal, a constant or a macro such as `concat!`.
+/// Parses `= expr`, such as a string literal, a constant or `concat!`.
 pub(super) fn text(input: ParseStream<'_>) -> syn::Result<Expr> {
     one_text(value(input)?)
 }
@@ -103,7 +106,7 @@ fn one_text(expr: Expr) -> syn::Result<Expr> {
     }
 }
 
-/// Returns the value of a string literal, or `None` for any other expression.
+/// Returns the value of a string literal.
 pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
@@ -111,7 +114,7 @@ pub(crate) fn only_string(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Removes parentheses around an expression, and the invisible groups that other macros put around `$x:expr`.
+/// Removes parentheses, and the invisible groups that other macros put around `$x:expr`.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -138,25 +141,25 @@ pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
     duration.ok_or_else(|| syn::Error::new_spanned(given, message))
 }
 
-/// Parses a duration. Returns [`Duration::MAX`] for `none`.
+/// Parses a duration, where `none` is [`Duration::MAX`].
 fn parse_duration(text: &str) -> Option<Duration> {
     if text == "none" {
         return Some(Duration::MAX);
     }
     let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(unit);
-    let seconds = match unit.trim() {
+    let seconds_per_unit = match unit.trim() {
         "ms" => 0.001,
         "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
         _ => return None,
     };
-    let seconds = number.parse::<f64>().ok()? * seconds;
+    let seconds = number.parse::<f64>().ok()? * seconds_per_unit;
     Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
-/// Parses the value of a flag: `= true`, `= false`, or nothing. A flag without a value is `true`.
+/// Parses a flag: `= true`, `= false`, or nothing for `true`.
 pub(super) fn flag(input: ParseStream<'_>) -> syn::Result<bool> {
     if !input.peek(Token![=]) {
         return Ok(true);
@@ -184,7 +187,7 @@ pub(super) fn texts(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     texts.into_iter().map(one_text).collect()
 }
 
-/// Parses a list of expressions in the form `= [expr, expr]`.
+/// Parses `= [expr, expr]`.
 pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     match ungrouped(&value(input)?) {
         Expr::Array(array) => Ok(array.elems.iter().cloned().collect()),
@@ -192,7 +195,7 @@ pub(super) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     }
 }
 
-/// Parses named values in the form `(name = expr, name = expr)`.
+/// Parses `(name = expr, name = expr)`.
 pub(super) fn pairs(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<Vec<(Ident, Expr)>> {
     let list;
     parenthesized!(list in input);

@@ -1,8 +1,8 @@
 //! The attributes of serde and schemars on a type with `derive(ToolParams)`.
 
 use crate::diag::Diag;
-use crate::draft::find_token;
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use crate::draft::find_ident;
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, Field, Generics, Path, Token, WherePredicate, parenthesized, parse_quote};
 
@@ -10,20 +10,33 @@ pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// Returns `true` for `#[serde(default)]`, which needs a `Default` bound. Returns `false` for
-/// `#[serde(default = "path")]`, which needs none.
+/// Returns whether there is a `#[serde(default)]` without a path, which needs a `Default` bound.
 pub(super) fn has_serde_default(attrs: &[Attribute]) -> bool {
     serde_arguments(attrs).iter().any(|(name, value)| name.is_ident("default") && value.is_none())
 }
 
 pub(super) fn is_flattened(attrs: &[Attribute]) -> bool {
-    serde_arguments(attrs).iter().any(|(name, _)| name.is_ident("flatten"))
+    has_any(&serde_arguments(attrs), &["flatten"])
 }
 
-/// Returns all values given for one argument in `#[serde(…)]` attributes.
+pub(super) fn has_any(arguments: &[(Path, Option<Expr>)], names: &[&str]) -> bool {
+    for (argument, _) in arguments {
+        if names.iter().any(|name| argument.is_ident(name)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns all values of one argument in `#[serde(…)]` attributes.
 pub(super) fn serde_values(attrs: &[Attribute], argument: &str) -> Vec<Expr> {
-    let arguments = serde_arguments(attrs).into_iter();
-    arguments.filter(|(name, _)| name.is_ident(argument)).filter_map(|(_, value)| value).collect()
+    let mut values = Vec::new();
+    for (name, value) in serde_arguments(attrs) {
+        if name.is_ident(argument) {
+            values.extend(value);
+        }
+    }
+    values
 }
 
 pub(super) fn serde_arguments(attrs: &[Attribute]) -> Vec<(Path, Option<Expr>)> {
@@ -36,7 +49,7 @@ pub(super) fn attribute_arguments(
 ) -> Vec<(Path, Option<Expr>)> {
     let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
-        // Ignore errors here, because serde reports them.
+        // serde reports the errors.
         let _ = attr.parse_nested_meta(|meta| {
             let mut value = None;
             if meta.input.peek(Token![=]) {
@@ -53,11 +66,10 @@ pub(super) fn attribute_arguments(
     arguments
 }
 
-/// Returns the `Default` bounds that serde infers from `default`. The macro adds them, because schemars does not infer
-/// them.
+/// Returns the `Default` bounds that serde infers from `default`, and schemars does not.
 ///
-/// `#[serde(default)]` on the type adds a bound for the type. On a field, it adds bounds for the type parameters in the
-/// type of the field.
+/// On the type, `#[serde(default)]` adds a bound for the type, on a field for the type parameters in the
+/// field's type.
 pub(super) fn default_bounds<'a>(
     this: &TokenStream,
     generics: &Generics,
@@ -68,24 +80,25 @@ pub(super) fn default_bounds<'a>(
         return Vec::new();
     }
     let defaulted: Vec<&Field> = fields.filter(|field| has_serde_default(&field.attrs)).collect();
-    let is_defaulted = |param: &&Ident| {
-        let is_param = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == *param);
-        defaulted.iter().any(|field| find_token(field.ty.to_token_stream(), &is_param).is_some())
-    };
-    let params = generics.type_params().map(|param| &param.ident).filter(is_defaulted);
-    let mut bounds: Vec<WherePredicate> =
-        params.map(|param| parse_quote!(#param: ::core::default::Default)).collect();
+    let mut bounds = Vec::new();
+    for param in generics.type_params() {
+        let ident = &param.ident;
+        let name = ident.to_string();
+        if defaulted.iter().any(|field| find_ident(field.ty.to_token_stream(), &name).is_some()) {
+            bounds.push(parse_quote!(#ident: ::core::default::Default));
+        }
+    }
     if has_serde_default(attrs) {
         bounds.push(parse_quote!(#this: ::core::default::Default));
     }
     bounds
 }
 
-/// Generates functions that let `#[serde(default)]` on a struct work for its mirror, the hidden copy with derives.
+/// Generates functions that let `#[serde(default)]` on a struct work for its mirror.
 ///
-/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`, so the
-/// mirror has an inherent function `default` that returns the struct. The derive of `Deserialize` requires that the
-/// mirror implements `Default`, but calls only the implementation of the struct.
+/// The derive of `JsonSchema` reads the fields of `Self::default()`. Only the struct implements `Default`,
+/// so the mirror has an inherent function `default` that returns the struct. The derive of `Deserialize`
+/// requires that the mirror implements `Default`, but calls only the struct's.
 pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
@@ -106,7 +119,7 @@ pub(super) fn struct_default(this: &TokenStream, generics: &Generics) -> TokenSt
     }
 }
 
-/// Reports helper attributes that have no effect on an item. `item` describes the item in the error message.
+/// Reports helper attributes without effect on an item, which the message calls `item`.
 pub(super) fn refuse_helpers(attrs: &[Attribute], helpers: &[&str], item: &str, diag: &mut Diag) {
     for attr in attrs {
         if let Some(helper) = helpers.iter().find(|helper| attr.path().is_ident(helper)) {

@@ -1,7 +1,7 @@
-//! The fields of a mirror, the hidden copy of a type with derives.
+//! The fields of a mirror.
 
 use super::attributes::{
-    attribute_arguments, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
+    attribute_arguments, has_any, is_serde_or_schemars, refuse_helpers, serde_arguments, serde_values,
 };
 use super::{constraining, describe, generic_transforming};
 use crate::attr::{DefaultAttr, ParamAttr, default_of_type, only_string};
@@ -15,20 +15,18 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Field, Fields, Generics, parse_quote};
 
-/// A type with `derive(ToolParams)`, whose fields are translated for its mirror.
 pub(super) struct Owner<'a> {
     pub(super) this: &'a TokenStream,
     pub(super) docs: &'a Docs,
-    /// `true` if the type is a struct with `#[serde(default)]`.
+    /// Whether the type is a struct with `#[serde(default)]`.
     pub(super) has_default: bool,
-    /// `true` if undocumented fields are errors.
     pub(super) strict_docs: bool,
-    /// The generic parameters of the type, with their bounds.
     pub(super) generics: &'a Generics,
 }
 
-/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars. Returns whether the
-/// field has a description.
+/// Translates `#[param(…)]` and comments of a field into attributes of serde and schemars.
+///
+/// Returns whether the field has a description.
 pub(super) fn mirror_field(
     field: &mut Field,
     owner: &Owner<'_>,
@@ -70,8 +68,8 @@ pub(super) fn mirror_field(
         field.attrs.push(parse_quote!(#[serde(flatten)]));
     }
     if let Some((default, generics)) = shown_default(field, &attr, owner) {
-        let set = quote!(__toolkit::set_default(__schema, #default););
-        let set = generic_transforming(helpers, &generics, set);
+        let call = quote!(__toolkit::set_default(__schema, #default););
+        let set = generic_transforming(helpers, &generics, call);
         let arguments = type_arguments(&generics);
         field.attrs.push(parse_quote!(#[schemars(transform = #set #arguments)]));
     }
@@ -85,7 +83,7 @@ pub(super) fn mirror_field(
 
 /// Reports a name that two fields have: serde fills only the first of them.
 ///
-/// `is_renamed` is `true` if a rule renames all fields. Fields without a name of their own are not compared then.
+/// If a rule renames all fields, only those with a name of their own are compared.
 pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut Diag) {
     let mut taken: HashMap<String, String> = HashMap::new();
     for field in fields {
@@ -103,34 +101,34 @@ pub(super) fn check_names_differ(fields: &Fields, is_renamed: bool, diag: &mut D
     }
 }
 
-/// Returns the name and the aliases of a field, as far as they are known here, with their places.
+/// Returns the name and the aliases of a field that are known here.
 fn given_names(field: &Field, ident: &Ident, is_renamed: bool) -> Vec<(String, Span)> {
     const NAMELESS: &[&str] = &["flatten", "skip", "skip_deserializing"];
     let arguments = serde_arguments(&field.attrs);
-    let has = |argument: &str| arguments.iter().any(|(name, _)| name.is_ident(argument));
-    if NAMELESS.iter().any(|nameless| has(nameless)) {
+    if has_any(&arguments, NAMELESS) {
         return Vec::new();
     }
     let mut names = Vec::new();
-    if !has("rename") && !is_renamed {
+    if !is_renamed && !has_any(&arguments, &["rename"]) {
         names.push((ident.unraw().to_string(), ident.span()));
     }
     for given in serde_values(&field.attrs, "rename").into_iter().chain(serde_values(&field.attrs, "alias")) {
-        names.extend(only_string(&given).map(|name| (name, given.span())));
+        if let Some(name) = only_string(&given) {
+            names.push((name, given.span()));
+        }
     }
     names
 }
 
-/// Reports settings that have no effect on the field.
 fn check_effects(attr: &ParamAttr, field: &Field, diag: &mut Diag) {
-    let is_skipped = ["skip", "skip_deserializing"]
-        .iter()
-        .any(|skip| serde_arguments(&field.attrs).iter().any(|(name, _)| name.is_ident(skip)));
-    if let Some(key) = attr.given(|key| key != "default").filter(|_| is_skipped) {
+    if has_any(&serde_arguments(&field.attrs), &["skip", "skip_deserializing"])
+        && let Some(key) = attr.given(|key| key != "default")
+    {
         diag.error(key, format!("`{key}` has no effect because the model never sees this field; remove it"));
     }
-    let needs_name = |key: &str| matches!(key, "default" | "rename" | "alias" | "flatten");
-    if let Some(key) = attr.given(needs_name).filter(|_| field.ident.is_none()) {
+    if field.ident.is_none()
+        && let Some(key) = attr.given(|key| matches!(key, "default" | "rename" | "alias" | "flatten"))
+    {
         diag.error(key, format!("`{key}` has no effect because the field has no name; remove it"));
     }
 }
@@ -161,12 +159,11 @@ fn describe_field(
     is_described
 }
 
-/// Generates an expression for the default of a field as JSON. Also returns the generic parameters that the
-/// expression needs.
+/// Generates an expression for the default of a field as JSON, with the generic parameters that it needs.
 ///
-/// The default is set by `#[param]` on the field, by serde's `default` on the field, or by serde's `default`
-/// on the type. Returns `None` if the field has no default, and if an attribute decides how the default is
-/// serialized: schemars then shows the default, or leaves it out.
+/// The default comes from `#[param]` on the field, or from serde's `default` on the field or the type.
+/// Returns `None` without a default, or if an attribute decides how it is serialized, and so whether
+/// schemars shows it.
 fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(TokenStream, Generics)> {
     const DECISIVE: &[&str] = &[
         "flatten",
@@ -178,30 +175,25 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
         "with",
     ];
     let arguments = serde_arguments(&field.attrs);
-    if arguments.iter().any(|(name, _)| DECISIVE.iter().any(|decisive| name.is_ident(decisive))) {
+    if has_any(&arguments, DECISIVE) {
         return None;
     }
     let ty = &field.ty;
     let this = owner.this;
     let of_type = quote!(<#ty as ::core::default::Default>::default());
     let mut generics = owner.generics.clone();
-    let mut with_default = |ty: &dyn ToTokens| {
-        // Without generic parameters, the compiler would report the bound a second time.
-        if !generics.params.is_empty() {
-            generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
-        }
-    };
+
     let given = arguments.into_iter().find(|(name, _)| name.is_ident("default"));
     let json = match (&attr.default, given) {
         (Some(default), _) => {
             if matches!(default, DefaultAttr::OfType(_)) {
-                with_default(ty);
+                require_default(&mut generics, ty);
             }
             let value = default.expr(ty);
             default.json(&quote!({ let __default: #ty = #value; __default }))
         }
         (None, Some((key, None))) => {
-            with_default(ty);
+            require_default(&mut generics, ty);
             default_of_type(key.span(), &of_type)
         }
         (None, Some((_, Some(path)))) => {
@@ -211,17 +203,23 @@ fn shown_default(field: &Field, attr: &ParamAttr, owner: &Owner<'_>) -> Option<(
         }
         (None, None) => {
             let name = field.ident.as_ref().filter(|_| owner.has_default)?;
-            with_default(this);
+            require_default(&mut generics, this);
             default_of_type(name.span(), &quote!(<#this as ::core::default::Default>::default().#name))
         }
     };
     Some((json, generics))
 }
 
-/// Returns `true` if serde and schemars use the type of the field itself. Attributes such as `with` replace the type.
+fn require_default(generics: &mut Generics, ty: &impl ToTokens) {
+    // Without generic parameters, the compiler would report the bound twice.
+    if !generics.params.is_empty() {
+        generics.make_where_clause().predicates.push(parse_quote!(#ty: ::core::default::Default));
+    }
+}
+
+/// Returns whether serde and schemars use the type of the field, and not an attribute such as `with`.
 pub(super) fn is_decoded_by_type(attrs: &[Attribute]) -> bool {
     const OTHERS: &[&str] =
         &["with", "schema_with", "serialize_with", "deserialize_with", "skip", "skip_deserializing"];
-    let arguments = attribute_arguments(attrs, is_serde_or_schemars);
-    !arguments.iter().any(|(name, _)| OTHERS.iter().any(|other| name.is_ident(other)))
+    !has_any(&attribute_arguments(attrs, is_serde_or_schemars), OTHERS)
 }

@@ -1,4 +1,4 @@
-//! Types of parameters: the type to decode into, and the way to pass the decoded value to the function.
+//! Types of parameters: what to decode, and how to pass it to the function.
 
 use super::Source;
 use crate::diag::Diag;
@@ -6,9 +6,9 @@ use crate::item::{only_argument, peel};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{GenericArgument, Ident, Lifetime, PathArguments, Type, TypePath, TypeReference};
+use syn::{GenericArgument, Ident, PathArguments, Type, TypePath, TypeReference};
 
-/// The conversion of a decoded value into the argument that the function expects.
+/// The conversion of a decoded value into the function's argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassMode {
     /// A decoded `T` is passed as `T`.
@@ -17,14 +17,13 @@ pub(crate) enum PassMode {
     Ref,
     /// A decoded `Option<T>` is passed as `Option<&T>`.
     OptionRef,
-    /// A decoded `Option<T>` is passed as `Option<&T::Target>`, for instance `Option<String>` as
+    /// A decoded `Option<T>` is passed as `Option<&T::Target>`, such as `Option<String>` as
     /// `Option<&str>`.
     OptionDeref,
 }
 
 impl PassMode {
-    /// Generates the argument for the function from the variable called `value`. Errors point at `name`, the name of
-    /// the parameter.
+    /// Generates the argument from the variable `value`, with errors at the parameter's `name`.
     pub(crate) fn argument(self, value: &Ident, name: &Ident) -> TokenStream {
         match self {
             Self::Owned => value.into_token_stream(),
@@ -38,7 +37,7 @@ impl PassMode {
     }
 }
 
-/// Parses the type of a parameter. Reports an error if arguments cannot be decoded for this type.
+/// Parses the type of a parameter, or reports that arguments cannot be decoded for it.
 pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     if refuse_unsized(ty, true, diag) {
         return None;
@@ -52,10 +51,10 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     let (reference, optional) = match (peel(ty), option) {
         (Type::Reference(reference), _) => (reference, false),
         (_, Some(Type::Reference(reference))) => (reference, true),
-        _ => {
-            let source = || Source::Arguments { ty: Box::new(ty.clone()), pass: PassMode::Owned };
-            return is_decodable(ty, ty, diag).then(source);
+        _ if is_decodable(ty, ty, diag) => {
+            return Some(Source::Arguments { ty: Box::new(ty.clone()), pass: PassMode::Owned });
         }
+        _ => return None,
     };
     if !is_plain(reference, diag) {
         return None;
@@ -77,24 +76,34 @@ pub(super) fn parse_type(ty: &Type, diag: &mut Diag) -> Option<Source> {
     Some(Source::Arguments { ty: Box::new(owned), pass })
 }
 
-/// Returns the advice for a parameter as other crates write it, such as `State<Db>` of axum.
+/// Returns the advice for a parameter in the form of another crate, such as `State<Db>` of axum.
 pub(super) fn foreign_parameter(ty: &Type) -> Option<String> {
-    let argument = |name| only_argument(ty, name).map(short_spelling);
-    if let Some(inner) = argument("Parameters") {
-        return Some(format!("take the value itself: `#[param(flatten)] arguments: {inner}`"));
+    if let Some(inner) = only_argument(ty, "Parameters") {
+        let spelled = short_spelling(inner);
+        return Some(format!("take the value itself: `#[param(flatten)] arguments: {spelled}`"));
     }
-    if let Some(inner) = ["State", "Extension", "Data"].into_iter().find_map(argument) {
-        return Some(format!("take the value itself: `#[state] name: &{inner}`"));
+    for extractor in ["State", "Extension", "Data"] {
+        if let Some(inner) = only_argument(ty, extractor) {
+            let spelled = short_spelling(inner);
+            return Some(format!("take the value itself: `#[state] name: &{spelled}`"));
+        }
     }
-    let inner = only_argument(ty, "Arc").unwrap_or(ty);
-    let inner = if let Type::Reference(reference) = peel(inner) { &*reference.elem } else { inner };
-    let is_context = last_segment_is(inner, "RunContext") || only_argument(inner, "RequestContext").is_some();
-    let is_shared = only_argument(ty, "Arc").is_some_and(|inner| last_segment_is(inner, "ToolContext"));
-    (is_context || is_shared)
-        .then(|| "the context of a call, with its run and its caller, is taken as `&ToolContext`".to_owned())
+    let shared = only_argument(ty, "Arc");
+    let pointee = match peel(shared.unwrap_or(ty)) {
+        Type::Reference(reference) => &*reference.elem,
+        inner => inner,
+    };
+    if last_segment_is(pointee, "RunContext")
+        || only_argument(pointee, "RequestContext").is_some()
+        || shared.is_some_and(|inner| last_segment_is(inner, "ToolContext"))
+    {
+        return Some(
+            "the context of a call, with its run and its caller, is taken as `&ToolContext`".to_owned(),
+        );
+    }
+    None
 }
 
-/// Returns `true` for `ToolContext` and a reference to it.
 pub(super) fn is_context(ty: &Type) -> bool {
     match peel(ty) {
         Type::Reference(reference) => last_segment_is(&reference.elem, "ToolContext"),
@@ -106,17 +115,17 @@ fn is_plain(reference: &TypeReference, diag: &mut Diag) -> bool {
     if let Some(mutable) = &reference.mutability {
         diag.error(mutable, "a tool parameter cannot be a mutable reference; take the value itself");
     }
-    // Other lifetimes are parameters of the function. They are reported by the check of the signature.
-    let is_static = |lifetime: &&Lifetime| lifetime.ident == "static";
-    if let Some(lifetime) = reference.lifetime.as_ref().filter(is_static) {
+    // The check of the signature reports other lifetimes, which are parameters of the function.
+    if let Some(lifetime) = &reference.lifetime
+        && lifetime.ident == "static"
+    {
         diag.error(lifetime, format!("lifetime `{lifetime}` is not allowed on a tool parameter; remove it"));
         return false;
     }
     reference.mutability.is_none()
 }
 
-/// Returns the owned form of an unsized type, such as `String` for `str`, because arguments can be decoded only into
-/// owned types.
+/// Returns the owned form of an unsized type, such as `String` for `str`.
 fn owned_form(ty: &Type) -> Option<Type> {
     match ty {
         Type::Slice(slice) => {
@@ -138,19 +147,18 @@ fn last_segment_is(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Reports an error if `ty` contains `impl Trait`, `Self`, a reference or a map that JSON cannot have. Returns `true` if
-/// it contains none of them.
+/// Returns whether `ty` has no `impl Trait`, `Self`, reference, or map that JSON cannot have, or else
+/// reports it.
 ///
-/// `full` is the complete type of the parameter. It is `ty`, or contains `ty`.
+/// `full` is the complete type of the parameter.
 fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
-    let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
     if any_part(&mut ty.clone(), &|ty| matches!(ty, Type::ImplTrait(_))) {
         diag.error(
             ty,
             "`impl Trait` has no schema; write a concrete type, such as `String` or `Vec<String>`",
         );
-    } else if let Some(token) = find_token(ty.to_token_stream(), &is_self) {
-        diag.error(token, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
+    } else if let Some(word) = find_ident(ty.to_token_stream(), "Self") {
+        diag.error(word, "`Self` is not available to a free function; put `#[toolset]` on the `impl` block");
     } else if has_reference(ty) {
         refuse_reference(full, &owned_spelling(full), diag);
     } else {
@@ -159,7 +167,7 @@ fn is_decodable(ty: &Type, full: &Type, diag: &mut Diag) -> bool {
     false
 }
 
-/// Reports maps whose keys are lists, also inside other types: in JSON, keys are texts. Returns whether there was one.
+/// Reports maps whose keys are lists, at any depth: in JSON, keys are texts.
 fn refuse_keys(ty: &Type, diag: &mut Diag) -> bool {
     const MAPS: [&str; 3] = ["HashMap", "BTreeMap", "IndexMap"];
     let is_map = MAPS.iter().any(|map| last_segment_is(ty, map));
@@ -183,9 +191,9 @@ fn is_list(ty: &Type) -> bool {
     matches!(peel(ty), Type::Tuple(_) | Type::Array(_)) || LISTS.iter().any(|list| last_segment_is(ty, list))
 }
 
-/// Reports an error for a type without a fixed size, such as `[T]`, also inside an `Option` or a `Vec`.
+/// Reports a type without a fixed size, such as `[T]`, also inside an `Option` or a `Vec`.
 ///
-/// Returns whether there was an error. If `may_borrow` is `true`, the message may suggest a reference to the type.
+/// With `may_borrow`, the message may suggest a reference.
 fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     let Some(inner) = unsized_part(ty) else { return false };
     let name = spelling(inner);
@@ -200,7 +208,7 @@ fn refuse_unsized(ty: &Type, may_borrow: bool, diag: &mut Diag) -> bool {
     true
 }
 
-/// Finds a type without a fixed size: `ty` itself, or a type nested in its `Option` and `Vec` arguments.
+/// Finds a type without a fixed size, perhaps nested in `Option` and `Vec`.
 fn unsized_part(ty: &Type) -> Option<&Type> {
     let ty = peel(ty);
     if is_unsized(ty) { Some(ty) } else { container_argument(ty).and_then(unsized_part) }
@@ -210,7 +218,7 @@ fn container_argument(ty: &Type) -> Option<&Type> {
     ["Option", "Vec"].into_iter().find_map(|name| only_argument(ty, name))
 }
 
-/// Returns `true` for a slice, `str` and a trait object.
+/// Returns whether the type is a slice, `str` or a trait object.
 pub(crate) fn is_unsized(ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
@@ -219,8 +227,7 @@ pub(crate) fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// Returns a replacement for a type without a fixed size, so that the compiler reports no further errors. Returns
-/// `None` for other types.
+/// Returns a replacement for a type without a fixed size, to prevent further errors.
 pub(super) fn sized_form(ty: &Type) -> Option<Type> {
     unsized_part(ty)?;
     if is_unsized(peel(ty)) {
@@ -232,15 +239,20 @@ pub(super) fn sized_form(ty: &Type) -> Option<Type> {
 }
 
 fn replace_unsized(ty: &mut Type) {
-    match owned_form(peel(ty)).filter(|_| is_unsized(peel(ty))) {
-        Some(owned) => *ty = owned,
-        None if container_argument(ty).is_some() => parts(ty).into_iter().for_each(replace_unsized),
-        None => {}
+    if is_unsized(peel(ty))
+        && let Some(owned) = owned_form(peel(ty))
+    {
+        *ty = owned;
+    } else if container_argument(ty).is_some() {
+        for part in parts(ty) {
+            replace_unsized(part);
+        }
     }
 }
 
-/// Reports an error if the type of a field contains a reference or a map that JSON cannot have, or has no fixed size.
-/// Returns `false` only if the type has no fixed size.
+/// Reports a field type with a reference, with a map that JSON cannot have, or without a fixed size.
+///
+/// Returns `false` only for the last.
 pub(crate) fn check_owned(ty: &Type, diag: &mut Diag) -> bool {
     if refuse_unsized(ty, false, diag) {
         return false;
@@ -262,7 +274,7 @@ fn refuse_reference(ty: &Type, owned: &str, diag: &mut Diag) {
     diag.error(ty, format!("a reference inside of a type cannot be decoded; write `{owned}`"));
 }
 
-/// Returns the types directly inside a type, such as `T` in `Vec<T>`. Array lengths and other expressions are skipped.
+/// Returns the types directly inside a type, such as `T` in `Vec<T>`, but not those in expressions.
 fn parts(ty: &mut Type) -> Vec<&mut Type> {
     match ty {
         Type::Reference(reference) => vec![&mut reference.elem],
@@ -272,35 +284,42 @@ fn parts(ty: &mut Type) -> Vec<&mut Type> {
         Type::Paren(paren) => vec![&mut paren.elem],
         Type::Tuple(tuple) => tuple.elems.iter_mut().collect(),
         Type::Path(path) => {
-            let arguments =
-                path.path.segments.iter_mut().filter_map(|segment| match &mut segment.arguments {
-                    PathArguments::AngleBracketed(arguments) => Some(&mut arguments.args),
-                    _ => None,
-                });
-            let types = arguments.flatten().filter_map(|argument| match argument {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            });
-            types.collect()
+            let mut types = Vec::new();
+            for segment in &mut path.path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        types.push(ty);
+                    }
+                }
+            }
+            types
         }
         _ => Vec::new(),
     }
 }
 
-/// Returns `true` if `is_wanted` returns `true` for `ty` or for any type nested in it.
 fn any_part(ty: &mut Type, is_wanted: &dyn Fn(&Type) -> bool) -> bool {
     is_wanted(ty) || parts(ty).into_iter().any(|part| any_part(part, is_wanted))
 }
 
-/// Returns the first token for which `is_wanted` returns `true`, at any depth.
-pub(crate) fn find_token(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<TokenTree> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Group(group) => find_token(group.stream(), is_wanted),
-        token => is_wanted(&token).then_some(token),
-    })
+pub(crate) fn find_ident(tokens: TokenStream, name: &str) -> Option<Ident> {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                if let Some(ident) = find_ident(group.stream(), name) {
+                    return Some(ident);
+                }
+            }
+            TokenTree::Ident(ident) if ident == name => return Some(ident),
+            _ => {}
+        }
+    }
+    None
 }
 
-/// Returns the text of a type with owned types in place of inner references, such as `Vec<String>` for `Vec<&str>`.
+/// Returns the text of a type with owned types for inner references, such as `Vec<String>` for
+/// `Vec<&str>`.
 fn owned_spelling(ty: &Type) -> String {
     if let Type::Reference(reference) = peel(ty) {
         return format!("&{}", owned_spelling(&reference.elem));
@@ -310,10 +329,13 @@ fn owned_spelling(ty: &Type) -> String {
     short_spelling(&ty)
 }
 
-/// Returns the text of a type without the module paths that [`owned_form`] adds.
+/// Returns the text of a type without the module paths of [`owned_form`].
 fn short_spelling(ty: &Type) -> String {
-    let modules = ["vec", "string", "path"].iter();
-    modules.fold(spelling(ty), |text, module| text.replace(&format!(":: std::{module}::"), ""))
+    let mut text = spelling(ty);
+    for module in ["vec", "string", "path"] {
+        text = text.replace(&format!(":: std::{module}::"), "");
+    }
+    text
 }
 
 fn make_owned(ty: &mut Type) {
@@ -321,10 +343,11 @@ fn make_owned(ty: &mut Type) {
         let inner = peel(&reference.elem);
         *ty = owned_form(inner).unwrap_or_else(|| inner.clone());
     }
-    parts(ty).into_iter().for_each(make_owned);
+    for part in parts(ty) {
+        make_owned(part);
+    }
 }
 
-/// Returns the tokens as text with the usual spacing.
 pub(crate) fn spelling(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     spaced.replace(" < ", "<").replace(" >", ">").replace(" ,", ",").replace(" :: ", "::")

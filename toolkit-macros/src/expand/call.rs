@@ -8,14 +8,14 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ReturnType, Type};
 
-/// Generates the closure that handles a call. Put it in the same function body as the parameter schemas.
+/// Generates the closure, for the same function body as the parameter schemas.
 ///
-/// The compiler reports a wrong parameter type once for each function body, so a single body causes a single error.
+/// The compiler reports a wrong parameter type once for each function body.
 pub(super) fn closure(model: &Model<'_>) -> TokenStream {
     let sig = model.draft.sig;
     let call = call(model);
     let future = match sig.asyncness {
-        // A future that is not `Send` is reported at the function's name.
+        // Reports a future that is not `Send` at the function's name.
         Some(_) if model.params.iter().any(|param| param.pass != PassMode::Owned) => {
             // The output may borrow from the arguments, so both stay in one future.
             let result = result(model, &quote!(#call.await));
@@ -49,18 +49,16 @@ pub(super) fn closure(model: &Model<'_>) -> TokenStream {
 
 /// Returns a variable of generated code, which the user's code cannot refer to.
 ///
-/// A variable and its uses need the same hygiene. The tokens around them may have that of the user's function, type
-/// or expression, each of which may come from another macro.
+/// A variable and its uses need the same hygiene. The tokens around them may have that of a user's macro.
 fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// Returns the variable with the call.
 fn call_ident() -> Ident {
     variable("__call")
 }
 
-/// Generates code that gets the receiver of a method from the call. `Toolset::tools` stores the receiver in the tool.
+/// Generates code that gets the receiver of a method, which `Toolset::tools` has stored in the tool.
 fn receiver(model: &Model<'_>) -> Option<TokenStream> {
     let owner = model.draft.owner?.ty;
     let receiver = model.draft.sig.receiver()?;
@@ -92,7 +90,7 @@ fn state(index: usize, ty: &Type, form: StateForm) -> TokenStream {
     }
 }
 
-/// Returns a [`variable`]. Errors about it point at the parameter's type.
+/// Returns a [`variable`] with errors at the parameter's type.
 fn hidden(name: &str, param: &ParamModel<'_>) -> Ident {
     Ident::new(name, param.span.resolved_at(Span::mixed_site()))
 }
@@ -101,10 +99,10 @@ fn value_ident(index: usize, param: &ParamModel<'_>) -> Ident {
     hidden(&format!("__value_{index}"), param)
 }
 
-/// Generates code that decodes the arguments into variables, with names from [`value_ident`].
+/// Generates code that decodes the arguments into the variables of [`value_ident`].
 ///
-/// All variables are bound as a single tuple. This keeps the code small, because the compiler generates drop code for
-/// each exit of the function.
+/// All are bound as a single tuple, because the compiler generates drop code for each exit of the
+/// function.
 fn decode(model: &Model<'_>) -> TokenStream {
     let call = call_ident();
     if let Some(param) = model.struct_args() {
@@ -118,83 +116,88 @@ fn decode(model: &Model<'_>) -> TokenStream {
             };
         };
     }
-    let params = || model.params.iter().enumerate();
-    let slots = params().map(|(_, param)| {
-        let ty = param.decoded();
-        quote_spanned!(param.span=> __toolkit::None::<#ty>)
-    });
-    let fill = params().map(|(index, param)| {
-        let slots = hidden("__slots", param);
-        let index = Literal::usize_unsuffixed(index);
-        // With the parentheses, the expression has the same span as the schema. The compiler then reports only one
-        // error for both.
-        quote_spanned!(param.span=> &mut (#slots.#index))
-    });
-    let values = params().map(|(index, param)| {
+    // If the check of one type fails, the compiler forgets all types. Without those of checked and
+    // borrowed parameters, it would take a borrowed value for a slice or a `str` without a size.
+    let has_check = model.params.iter().any(|param| param.is_checked);
+    let mut slots = Vec::new();
+    let mut fills = Vec::new();
+    let mut values = Vec::new();
+    let mut defaults = TokenStream::new();
+    let mut types = TokenStream::new();
+    for (index, param) in model.params.iter().enumerate() {
+        let decoded = param.decoded();
+        slots.push(quote_spanned!(param.span=> __toolkit::None::<#decoded>));
+        let slots_of_param = hidden("__slots", param);
+        let position = Literal::usize_unsuffixed(index);
+        // With the parentheses, the span is that of the schema, so the compiler reports one error for
+        // both.
+        fills.push(quote_spanned!(param.span=> &mut (#slots_of_param.#position)));
         let value = value_ident(index, param);
-        match param.attr.default {
-            Some(_) => value.into_token_stream(),
-            None => quote!(__toolkit::Some(#value)),
+        if param.attr.default.is_some() {
+            values.push(value.to_token_stream());
+            let make = default_path(model, index);
+            defaults.extend(quote!(let #value = #value.unwrap_or_else(#make);));
+        } else {
+            values.push(quote!(__toolkit::Some(#value)));
         }
-    });
-    let defaults = params().filter(|(_, param)| param.attr.default.is_some()).map(|(index, param)| {
-        let value = value_ident(index, param);
-        let make = default_path(model, index);
-        quote!(let #value = #value.unwrap_or_else(#make);)
-    });
-    // If the check of one type fails, the compiler forgets all types. It is told the types of checked and of
-    // borrowed parameters again: it would take a borrowed value for a slice or a `str` itself, without a size.
-    let has_check = params().any(|(_, param)| param.is_checked);
-    let is_told = |param: &ParamModel<'_>| param.is_checked || has_check && param.pass != PassMode::Owned;
-    let known = params().filter(|(_, param)| is_told(param)).map(|(index, param)| {
-        let value = value_ident(index, param);
-        let ty = param.ty;
-        quote!(let #value: #ty = #value;)
-    });
+        if param.is_checked || has_check && param.pass != PassMode::Owned {
+            let ty = param.ty;
+            types.extend(quote!(let #value: #ty = #value;));
+        }
+    }
     let all = variable("__slots");
     quote! {
         let mut #all = (#(#slots,)*);
-        if let __toolkit::Err(__refused) = #call.decode(&mut [#(#fill),*]) {
+        if let __toolkit::Err(__refused) = #call.decode(&mut [#(#fills),*]) {
             return __toolkit::ToolFuture::refused(__refused);
         }
         let (#(#values,)*) = #all else {
             return __toolkit::ToolFuture::incomplete();
         };
-        #(#defaults)*
-        #(#known)*
+        #defaults
+        #types
     }
 }
 
-/// Generates the call of the user's function.
 fn call(model: &Model<'_>) -> TokenStream {
-    let mut states = (0..).map(|index| state_ident(index).into_token_stream());
-    let params = model.params.iter().enumerate();
-    let mut values =
-        params.map(|(index, param)| param.pass.argument(&value_ident(index, param), param.ident));
-    let receiver = model.draft.sig.receiver().map(|_| quote!(__receiver));
+    let sig = model.draft.sig;
     let invocation = call_ident();
-    let arguments = model.draft.params.iter().filter_map(|param| match param.source {
-        Source::Context => Some(quote!(#invocation.context())),
-        Source::State { .. } => states.next(),
-        Source::Arguments { .. } => values.next(),
-    });
-    let arguments = receiver.into_iter().chain(arguments);
-    let function = &model.draft.sig.ident;
-    let owner = model.draft.owner.map(|owner| {
-        let path = owner.path(function.span());
-        quote_spanned!(function.span()=> #path::)
-    });
-    // The whole call has the span of the name, because the compiler reports a future that is not `Send` there.
-    quote_spanned!(function.span()=> #owner #function(#(#arguments),*))
+    let mut params = model.params.iter().enumerate();
+    let mut states = 0;
+    let mut arguments = Vec::new();
+    if sig.receiver().is_some() {
+        arguments.push(quote!(__receiver));
+    }
+    for param in &model.draft.params {
+        match param.source {
+            Source::Context => arguments.push(quote!(#invocation.context())),
+            Source::State { .. } => {
+                arguments.push(state_ident(states).into_token_stream());
+                states += 1;
+            }
+            Source::Arguments { .. } => {
+                let Some((index, param)) = params.next() else { continue };
+                arguments.push(param.pass.argument(&value_ident(index, param), param.ident));
+            }
+        }
+    }
+    let function = &sig.ident;
+    let mut path = TokenStream::new();
+    if let Some(owner) = model.draft.owner {
+        let ty = owner.path(function.span());
+        path = quote_spanned!(function.span()=> #ty::);
+    }
+    // The compiler reports a future that is not `Send` at the span of the whole call, here the name.
+    quote_spanned!(function.span()=> #path #function(#(#arguments),*))
 }
 
-/// Generates code that converts the function's return value into the tool's result.
 fn result(model: &Model<'_>, returned: &TokenStream) -> TokenStream {
     let span = match &model.draft.sig.output {
         ReturnType::Default => model.draft.sig.ident.span(),
         ReturnType::Type(_, ty) => ty.span(),
     };
-    // The pattern and its use share one identifier, because the type may come from another macro with other hygiene.
+    // One identifier for the pattern and its use, because the type may come from a macro with other
+    // hygiene.
     let value = Ident::new("__value", span);
     let convert = quote_spanned!(span=> #value.toolkit_convert());
     let into_error = quote_spanned!(span=> #value.toolkit_error());

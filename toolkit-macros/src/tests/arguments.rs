@@ -47,12 +47,11 @@ fn param_arguments() -> Vec<TokenStream> {
     examples.collect()
 }
 
-/// Checks that an argument changes the output of a macro. A compile error in the output also counts.
+/// Checks that an argument changes the output of a macro, perhaps by a compile error.
 fn assert_effect(place: &str, argument: &TokenStream, expand: impl Fn(Option<&TokenStream>) -> TokenStream) {
     let with = expand(Some(argument)).to_string();
     let without = expand(None).to_string();
     assert!(!without.contains("compile_error"), "{place}: {without}");
-    // If the argument is refused, the compile error makes the outputs differ.
     assert_ne!(with, without, "`{argument}` does nothing on {place}");
 }
 
@@ -307,8 +306,7 @@ fn strict_docs_means_described() {
     }
 }
 
-/// Returns misspellings of `word`: each letter in turn is left out, doubled, exchanged with the next letter, or
-/// replaced.
+/// Returns `word` with each letter left out, doubled, exchanged with the next, or replaced.
 fn mistyped(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();

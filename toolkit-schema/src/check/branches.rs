@@ -1,4 +1,4 @@
-//! The check of a value against the branches of a union.
+//! The check of a value against a union.
 
 use super::found::{Found, Message};
 use super::{Origin, SEVERAL, Search, missing};
@@ -15,11 +15,10 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
-    /// Inspects the branches of a union. If the value matches no branch, reports the violations of the most similar
-    /// branch.
+    /// Inspects the branches of a union, and reports the violations of the most similar one if none matches.
     ///
-    /// A Rust type decodes the first branch whose structure the value has, so the value must satisfy the constraints of
-    /// this branch, even if it matches a later branch.
+    /// A Rust type decodes the first branch with the value's structure, so the value must satisfy this one
+    /// even if it matches a later one.
     pub(super) fn inspect_branches(
         &mut self,
         schema: &'a Value,
@@ -69,8 +68,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a Rust type would decode a list as a struct of an earlier variant, with the items in the order of
-    /// the fields, although the list has the structure of a later variant.
+    /// Returns whether a Rust type would decode a list as an earlier variant's struct, although it has a
+    /// later variant's structure.
     fn is_unclear(&mut self, keyword: &str, branches: &'a [Value], value: &Json<'v>) -> bool {
         let Kind::Array(items) = &value.kind else { return false };
         for branch in branches.iter().filter(|_| keyword == "anyOf") {
@@ -93,8 +92,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Returns whether a union comes from the variants of a Rust type. Each variant has a type, or takes any value. A
-    /// branch with constraints alone was added by an attribute.
+    /// Returns whether a union comes from the variants of a Rust type. Each variant has a type or takes any
+    /// value, while a branch with constraints alone comes from an attribute.
     pub(super) fn is_of_type(&self, branches: &'a [Value]) -> bool {
         let has_type = |branch: &Value| {
             let own = resolve(self.root, branch).and_then(Value::as_object);
@@ -106,8 +105,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         self.origin == Origin::RustType && branches.iter().all(has_type)
     }
 
-    /// Returns the discriminator of the object branches. The schema of an untagged enum is an `anyOf`, so a constant
-    /// member of its branches is no tag.
+    /// Returns the discriminator of the object branches, without tags for `anyOf`, the schema of untagged
+    /// enums.
     fn choice(&self, keyword: &str, branches: &'a [Value]) -> Option<Discriminator<'a>> {
         let is_untagged = self.origin == Origin::RustType && keyword == "anyOf";
         if is_untagged { None } else { discriminator(self.root, branches) }
@@ -123,7 +122,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         candidates(self.root, branches, choice.as_ref(), value)
     }
 
-    /// Adds violations for a value that matches no branch, or several branches of a `oneOf`.
+    /// Adds violations for a value that matches no branch, or several of a `oneOf`.
     fn add_unfit(
         &mut self,
         schema: &'a Value,
@@ -162,13 +161,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether the violations of a branch explain why the value is invalid: they are all inside the value.
+    /// Returns whether a branch's violations are all inside the value, and so explain it.
     fn explain(&self, found: &[Found<'a, 'v>]) -> bool {
         found.iter().all(|found| found.path.len() > self.path.len())
     }
 }
 
-/// Returns the branches of a union that match the value's type and tag.
+/// Returns the branches that match the value's type and tag.
 pub(crate) fn candidates<'a>(
     root: &Value,
     branches: &'a [Value],

@@ -1,4 +1,4 @@
-//! The violations found by a search. Their messages are written only for violations that are reported.
+//! The violations of a search, whose messages are written only when reported.
 
 use super::{Checks, SEVERAL, no_such_property};
 use crate::depth::{MAX_DEPTH, nests_deeper};
@@ -10,28 +10,28 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ptr;
 
-/// A violation found by a search, before its message is written.
+/// A violation whose message may not be written yet.
 #[derive(Clone)]
 pub(super) struct Found<'a, 'v> {
     pub(super) path: String,
     pub(super) kind: ViolationKind,
-    /// Whether a value with this violation has another structure than the schema, so that it belongs to another branch
-    /// of a union. A violated constraint leaves the value in its branch.
+    /// Whether its value has another structure, and so belongs to another branch, unlike one that violates a
+    /// constraint.
     pub(super) is_structure: bool,
     pub(super) message: Message<'a, 'v>,
 }
 
-/// The message of a violation, either finished or still to be written.
+/// The message of a violation, perhaps unwritten.
 #[derive(Clone)]
 pub(super) enum Message<'a, 'v> {
     Text(String),
-    /// A value, given as the JSON text `text`, violates the keyword `keyword` of `schema`.
+    /// A value with the JSON `text` violates `keyword` of `schema`.
     Mismatch {
         schema: Cow<'a, Value>,
         keyword: &'static str,
         text: &'v str,
     },
-    /// `schema` has no member called `name` for the object with the JSON text `object`.
+    /// `schema` lists no `name` for the JSON `object`.
     Unknown {
         schema: &'a Value,
         name: String,
@@ -56,7 +56,6 @@ impl<'a> Found<'a, '_> {
         is_same_message && self.path == other.path
     }
 
-    /// Writes the message of the violation.
     pub(super) fn into_violation(self, checks: &Checks<'a>) -> Violation {
         let root = checks.root;
         let message = match self.message {
@@ -67,7 +66,7 @@ impl<'a> Found<'a, '_> {
                 no_such_property(&name, names.into_iter().flatten())
             }
             Message::Mismatch { schema, keyword, text } => {
-                // Only strings are compared with the expected values.
+                // Only strings are compared with expected values.
                 let value = if text.starts_with('"') { Json::parse(text).ok() } else { None };
                 let expected = match keyword {
                     SEVERAL => Some("a value that fits exactly one of the alternatives".to_owned()),
@@ -81,7 +80,7 @@ impl<'a> Found<'a, '_> {
     }
 }
 
-/// Describes the values that a schema expects, to explain a violation of `keyword`.
+/// Describes the expected values, for a violation of `keyword`.
 pub(super) fn expected(
     root: &Value,
     schema: &Value,

@@ -1,8 +1,9 @@
-//! The check of the members of an object and the items of an array.
+//! The check of members and items.
 
 use super::found::Message;
 use super::{Origin, Search, expected, missing, refused_name};
 use crate::describe::describe_in;
+use crate::index::{AddressMap, Names, address};
 use crate::json::{Json, Kind, quoted};
 use crate::keyword::{Role, subschemas};
 use crate::properties::{item_schema, member_schemas};
@@ -11,10 +12,8 @@ use crate::types::names;
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::ptr;
 
-/// Looking up this number of members counts as applying one schema.
+/// Looking up this many members counts as applying one schema.
 const MEMBERS_PER_STEP: usize = 16;
 
 impl<'a, 'v> Search<'a, 'v, '_> {
@@ -43,7 +42,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     fn inspect_member(&mut self, schema: &'a Value, name: &str, value: &Json<'v>) {
         let (named, other) = member_schemas(schema, name);
-        // For an optional member, a Rust type treats `null` as an absent member.
+        // A Rust type treats `null` for an optional member as absence.
         let is_absent = |property: &Value| {
             let has_default = property.get("default").is_some_and(|default| !default.is_null());
             self.origin == Origin::RustType && matches!(value.kind, Kind::Null) && !has_default
@@ -71,9 +70,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if required.is_none() && dependent.is_none() {
             return;
         }
-        let given: HashSet<&str> = members.iter().map(|(name, _)| &**name).collect();
+        let mut given = Names::default();
+        for (name, _) in members {
+            given.add(Cow::Borrowed(&**name));
+        }
         let dependent = dependent.and_then(Value::as_object).into_iter().flatten();
-        let needed = dependent.filter(|(name, _)| given.contains(name.as_str()));
+        let needed = dependent.filter(|(name, _)| given.contains(name));
         let needed = needed.flat_map(|(_, needs)| names(Some(needs)));
         for name in names(required).chain(needed).filter(|name| !given.contains(name)) {
             let property = schema.get("properties").and_then(|properties| properties.get(name));
@@ -108,11 +110,11 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns the schemas that evaluate members or items of `value`: `schema`, and all inner schemas for the same value
-    /// that the value matches.
+    /// Returns the schemas that evaluate members or items: `schema`, and inner ones that the value matches.
     fn evaluating(&mut self, schema: &'a Value, value: &Json<'v>) -> Vec<&'a Value> {
         let mut found = vec![schema];
-        let mut seen = HashSet::from([ptr::from_ref(schema)]);
+        let mut seen = AddressMap::default();
+        seen.insert(address(schema), ());
         let mut at = 0;
         while let Some(schema) = found.get(at).copied() {
             at += 1;
@@ -128,7 +130,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 _ if inside.role == Role::InPlace => Some(inside.schema),
                 _ => None,
             });
-            let new = target.into_iter().chain(inside).filter(|inside| seen.insert(ptr::from_ref(*inside)));
+            let new = target.into_iter().chain(inside).filter(|inside| seen.insert(address(inside), ()));
             found.extend(new.filter(|inside| self.left > 0 && self.fits(inside, value)).collect::<Vec<_>>());
         }
         found

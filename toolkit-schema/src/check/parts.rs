@@ -1,4 +1,4 @@
-//! The schemas that apply to one value: a schema, its references, and the chosen branches of its unions.
+//! The schemas that apply to one value.
 
 use super::found::{Found, Message};
 use super::{Checks, Search, property_names, rounded_integers};
@@ -11,19 +11,18 @@ use serde_json::{Map, Value};
 use std::ptr;
 
 impl<'a> Checks<'a> {
-    /// Returns whether a value has the structure of a schema, apart from violated constraints.
+    /// Returns whether a value has a schema's structure, whatever constraints it violates.
     pub(crate) fn has_structure(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> bool {
         self.within(left, 0, |search| search.has_structure(schema, value))
     }
 
-    /// Returns all schemas that apply to `value`: the schema, the targets of its references, its parts, and the branches
-    /// of unions that the value belongs to.
+    /// Returns all schemas for `value`: the schema, its parts, and the targets and branches that apply.
     pub(crate) fn parts(&self, schema: &'a Value, value: &Json<'_>, left: &mut usize) -> Vec<&'a Value> {
         self.within(left, 0, |search| search.parts(schema, value).applied)
     }
 
-    /// Returns the names of the members that a schema lists for an object. Beside the schemas that apply to the object, those
-    /// count that may apply if other members change, such as the possible branches of a union.
+    /// Returns the names that a schema lists for an object, also in possible branches that other members
+    /// would choose.
     pub(crate) fn member_names(&self, schema: &'a Value, object: &Json<'_>) -> Vec<&'a str> {
         let Parts { applied, mut possible } =
             self.within(&mut budget(object), 0, |search| search.parts(schema, object));
@@ -43,11 +42,9 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The schemas for one value.
 struct Parts<'a> {
-    /// The schemas that apply to the value.
     applied: Vec<&'a Value>,
-    /// The branches of unions without an applied branch. They are not followed further.
+    /// The branches of unions without an applied branch, not followed further.
     possible: Vec<&'a Value>,
 }
 
@@ -84,7 +81,7 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         Parts { applied: parts, possible }
     }
 
-    /// Reports each integer that a Rust type would round, because a branch of the type holds any value.
+    /// Reports each integer that a Rust type would round in a branch for any value.
     pub(super) fn inspect_integers(&mut self, schema: &'a Value, value: &Json<'v>) {
         if self.has_any_branch(schema) {
             for Violation { path, kind, message } in rounded_integers(value, &self.path) {
@@ -93,7 +90,6 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
-    /// Returns whether a schema, or a branch of it, takes any value.
     fn has_any_branch(&self, schema: &'a Value) -> bool {
         let mut seen = Vec::new();
         let mut open = vec![schema];
@@ -114,8 +110,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         false
     }
 
-    /// Reports each member that no part of the schema publishes, unless such members are ignored. Below an untagged union,
-    /// none is ignored: without it, the value could belong to another branch.
+    /// Reports each unpublished member, unless these are ignored. None is ignored below an untagged union,
+    /// because without it the value could belong to another branch.
     pub(super) fn inspect_published(&mut self, schema: &'a Value, value: &Json<'v>) {
         let Kind::Object(members) = &value.kind else { return };
         let is_closed = schema.get("additionalProperties").is_some();

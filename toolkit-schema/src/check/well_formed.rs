@@ -1,27 +1,26 @@
-//! Questions to a value that need no schema: repeated names, and integers that a `Value` would round.
+//! Checks without a schema: repeated names, and integers that a `Value` would round.
 
+use crate::index::Names;
 use crate::json::{Json, Kind};
 use crate::violation::{Violation, ViolationKind};
 use crate::words::value_in_words;
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 /// The maximum number of violations to report.
 const MOST: usize = 64;
 
-/// Returns a violation for each name that occurs more than once in an object, at every depth.
+/// Returns a violation for each repeated name, of which a map keeps only the last value.
 ///
-/// `at` is the path of the value. Repeated names are mistakes, because a map would silently keep only the last value.
+/// `at` is the path of the value.
 #[must_use]
 pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();
-    let mut given = HashMap::new();
     each(value, &mut at.to_owned(), &mut |value, path| {
         let Kind::Object(members) = &value.kind else { return };
-        given.clear();
+        let mut given = Names::default();
         for (name, _) in members {
-            let times: &mut usize = given.entry(&**name).or_default();
-            *times += 1;
-            if *times == 2 && found.len() < MOST {
+            let times = given.count(Cow::Borrowed(&**name));
+            if times == 2 && found.len() < MOST {
                 let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
                 found.push(Violation::new(path, ViolationKind::Duplicate, "given twice; give it once"));
             }
@@ -30,7 +29,7 @@ pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     found
 }
 
-/// Returns a violation for each integer in a value that a [`serde_json::Value`] would store as a different integer.
+/// Returns a violation for each integer that a [`serde_json::Value`] would round.
 ///
 /// `at` is the path of the value.
 #[must_use]
@@ -45,7 +44,7 @@ pub(crate) fn rounded_integers(value: &Json<'_>, at: &str) -> Vec<Violation> {
     found
 }
 
-/// Calls `visit` with every value inside of `value`, outer values first, and its path.
+/// Calls `visit` with every value and its path, outer values first.
 fn each<'v, 'j>(value: &'v Json<'j>, path: &mut String, visit: &mut dyn FnMut(&'v Json<'j>, &str)) {
     visit(value, path);
     let here = path.len();

@@ -1,18 +1,14 @@
-//! Coercion of names and allowed strings that differ only by letter case, spaces, `-` and `_`.
+//! Coercion of strings that differ only by letter case, spaces, `-` and `_`.
 
 use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
+use crate::index::Names;
 use crate::json::{Json, quoted};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 impl Coercion<'_, '_> {
-    /// Renames the only member of an object to the name of a similar variant. Letter case, spaces, `-` and `_` are
-    /// ignored.
-    ///
-    /// Returns `None` if the branches are not the variants of an externally tagged enum, if the object has other
-    /// members, or if not exactly one name matches.
+    /// Renames an object's only member to the one similar variant of an externally tagged enum.
     pub(super) fn with_name_of_variant(&mut self, branches: &[Value], value: &Json<'_>) -> Option<String> {
         let choice = discriminator(self.root, branches);
         let (Some(Discriminator::Members(names)), Some([(given, member)])) = (choice, value.members()) else {
@@ -22,10 +18,10 @@ impl Coercion<'_, '_> {
         Some(format!("{{{}:{}}}", quoted(name), member.text))
     }
 
-    /// Returns the new name of each member, or `None` for a member that keeps its name.
+    /// Returns each member's new name, or `None` if it stays.
     ///
-    /// Only a map with an enum as its key type has new names. A name that is not a variant is replaced by the only
-    /// variant with the same letters, unless the map already has a member for this variant.
+    /// A map whose key type is an enum gets new names: the only variant with the same letters, unless the map
+    /// has a member for it.
     pub(super) fn with_names_of_map(
         &mut self,
         schema: &Value,
@@ -39,19 +35,22 @@ impl Coercion<'_, '_> {
                 && schemas.all(|other| first == Some(other))
         });
         let Some(names) = names else { return vec![None; members.len()] };
-        let mut taken: HashSet<String> = members.iter().map(|(name, _)| name.to_string()).collect();
+        let mut taken = Names::default();
+        for (name, _) in members {
+            taken.add(Cow::Borrowed(&**name));
+        }
         let renamed = members.iter().map(|(name, _)| {
             if names.contains_key(&**name) {
                 return None;
             }
             let alike = only_alike(name, names.keys().map(String::as_str))?;
-            taken.insert(alike.to_owned()).then(|| alike.to_owned())
+            taken.add(alike.to_owned().into()).then(|| alike.to_owned())
         });
         renamed.collect()
     }
 }
 
-/// Returns the only one of `words` that equals `text` except for letter case, spaces, `-` and `_`.
+/// Returns the only one of `words` that differs at most by letter case, spaces, `-` and `_`.
 pub(super) fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let mut alike = words.filter(|word| folded(word) == folded(text));
     alike.next().filter(|_| alike.next().is_none())

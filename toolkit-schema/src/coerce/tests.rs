@@ -1,4 +1,4 @@
-//! Tests of near misses, and of the work needed to coerce them.
+//! Tests of near misses, and the work to coerce them.
 
 use super::*;
 use serde_json::json;
@@ -45,7 +45,7 @@ fn null_is_removed_from_optional_members_that_are_never_null() {
     assert!(!coerce(&schema, &mut value));
 }
 
-/// Tests the amount of work by counting steps, because running time depends on the machine.
+/// Counts steps, because time depends on the machine.
 #[test]
 fn near_misses_at_every_depth_are_coerced_within_the_budget() {
     let of = |name: &str, value: Value| json!({"type": "object", "required": [name], "additionalProperties": false, "properties": {name: value}});

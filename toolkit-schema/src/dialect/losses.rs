@@ -1,9 +1,9 @@
-//! Losses of a conversion: constraints missing from the converted schema.
+//! Losses of a conversion.
 
-use std::collections::HashSet;
+use crate::index::Names;
 use std::fmt;
 
-/// A constraint lost in a conversion, because the provider's dialect cannot express it.
+/// A constraint that a provider's dialect cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaLoss {
@@ -11,12 +11,12 @@ pub struct SchemaLoss {
     pub path: String,
     /// The removed keyword.
     pub keyword: String,
-    /// An explanation of the loss: its cause, and where the constraint is stated instead, if anywhere.
+    /// The cause of the loss, and where the constraint is stated instead, if anywhere.
     pub reason: String,
 }
 
 impl SchemaLoss {
-    /// Creates a loss of the keyword `keyword` in the schema at `path`, a JSON pointer.
+    /// Creates a loss of `keyword` at `path`, a JSON pointer.
     #[must_use]
     pub fn new(path: impl Into<String>, keyword: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), keyword: keyword.into(), reason: reason.into() }
@@ -29,28 +29,28 @@ impl fmt::Display for SchemaLoss {
     }
 }
 
-/// Collects losses, and keeps at most one loss for each keyword of each schema.
+/// Collects at most one loss for each keyword of each schema.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) list: Vec<SchemaLoss>,
-    seen: HashSet<(String, String)>,
-    /// The first loss that made the converted schema stricter than the original schema.
+    seen: Names<'static>,
+    /// The first loss that made the schema stricter.
     pub(super) narrowed: Option<SchemaLoss>,
 }
 
 impl Losses {
-    /// Adds a loss that makes the converted schema accept more values than the original schema.
+    /// Adds a loss after which the schema accepts more values.
     ///
-    /// The tool itself still checks these values.
+    /// The tool still checks these.
     pub(super) fn widen(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
-        if self.seen.insert((path.to_owned(), keyword.to_owned())) {
+        if self.seen.add(format!("{keyword}\n{path}").into()) {
             self.list.push(SchemaLoss::new(path, keyword, reason));
         }
     }
 
-    /// Adds a loss that makes the converted schema accept fewer values than the original schema.
+    /// Adds a loss after which the schema accepts fewer values.
     ///
-    /// A model constrained to the converted schema cannot send some values that the tool accepts.
+    /// A model bound to it cannot send some values that the tool accepts.
     pub(super) fn narrow(&mut self, path: &str, keyword: &str, reason: impl Into<String>) {
         let reason = reason.into();
         self.narrowed.get_or_insert_with(|| SchemaLoss::new(path, keyword, reason.as_str()));

@@ -1,4 +1,4 @@
-//! Merging of schemas for the same value.
+//! Merging of schemas for one value.
 
 use super::node::{Entry, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
@@ -7,20 +7,19 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Keywords that together affect the members of an object. For instance, the effect of `additionalProperties` depends
-/// on `properties`. `REST` is the same group without `properties`.
+/// Keywords that together affect an object's members, as `properties` changes `additionalProperties`. `REST`
+/// lacks `properties`.
 pub(super) const OBJECT: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const REST: &[&str] = OBJECT.split_at(1).1;
-/// Keywords that together affect the items of an array.
+/// Keywords that together affect an array's items.
 pub(super) const ARRAY: &[&str] = &["prefixItems", "items", "unevaluatedItems"];
-/// All groups of keywords whose effects depend on each other.
 const GROUPS: &[&[&str]] =
     &[OBJECT, ARRAY, &["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
 impl<'a> Node<'a> {
-    /// Adds the constraints of another schema for the same value. Properties are united. A constraint that both schemas
-    /// have is added to `allOf`.
+    /// Adds the constraints of another schema for the same value. Properties are united, and a constraint
+    /// that both have goes into `allOf`.
     pub(super) fn merge(&mut self, other: &Self) {
         if self.is_never {
             return;
@@ -49,7 +48,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Adds a schema to `allOf`.
     fn add_part(&mut self, part: Rc<Self>) {
         let own = self.entries.iter_mut().find(|entry| entry.keyword == "allOf");
         if let Some(Entry { held: Held::Schemas(parts), .. }) = own {
@@ -60,7 +58,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Adds a keyword. Returns `false` if the schema already has the keyword, and the two cannot be merged.
+    /// Adds a keyword, and returns `false` if it cannot be merged with an existing one.
     fn add(&mut self, entry: &Entry<'a>) -> bool {
         let Some(own) = self.entries.iter_mut().find(|own| own.keyword == entry.keyword) else {
             self.entries.push(entry.clone());
@@ -97,12 +95,12 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Adds the properties of another object. A property that both objects describe has to satisfy both schemas.
+/// Adds another object's properties; one in both has to satisfy both.
 fn unite<'a>(own: &mut Named<'a>, others: &Named<'a>) {
     for (name, other) in others {
         match own.iter_mut().find(|(known, _)| known == name) {
             Some((_, own)) if Rc::ptr_eq(own, other) => {}
-            // Objects are merged when they are written, because there may be exponentially many below.
+            // Objects are merged when written, because there may be exponentially many below.
             Some((_, own)) if own.has("properties") && other.has("properties") => {
                 Rc::make_mut(own).add_part(other.clone());
             }
@@ -118,7 +116,7 @@ fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
     has_any(one) && has_any(other) && (group != OBJECT || closes(one, other) || closes(other, one))
 }
 
-/// Returns whether `one` constrains members without a name, and `other` may name or constrain such members.
+/// Returns whether `one` constrains unnamed members, which `other` may name or constrain.
 fn closes(one: &Node<'_>, other: &Node<'_>) -> bool {
     let constrains = |keyword: &&str| match one.schema(keyword) {
         Some(rest) => rest.is_never || !rest.entries.is_empty(),
@@ -130,7 +128,7 @@ fn closes(one: &Node<'_>, other: &Node<'_>) -> bool {
             || names.iter().any(|(name, _)| one.property(name).is_none()))
 }
 
-/// Returns the types that both values of the keyword `type` allow. An `integer` is also a `number`.
+/// Returns the types in both values of `type`; an `integer` is also a `number`.
 fn common_types<'v>(one: &'v Value, other: &'v Value) -> Vec<&'v str> {
     let [one, other] = [one, other].map(|names| types(Some(names)).collect::<Vec<_>>());
     let within = |own: &[&'v str], wide: &[&str]| -> Vec<&'v str> {

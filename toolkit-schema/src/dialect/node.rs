@@ -1,18 +1,18 @@
-//! A schema parsed into its keywords. Each keyword stores its position in the original schema.
+//! A schema parsed into keywords, each with its position in the original.
 
 use crate::types::{names, types};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// The position of a schema in the original document, as a JSON pointer.
+/// A position in the original document, as a JSON pointer.
 pub(super) type Path = Rc<str>;
 
-/// A schema parsed into its keywords, with its position in the original document.
+/// A schema parsed into its keywords.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) path: Path,
-    /// Whether the schema is `false`, so no value is valid. Any other schema without entries is `true`.
+    /// Whether the schema is `false`; any other schema without entries is `true`.
     pub(super) is_never: bool,
     pub(super) entries: Vec<Entry<'a>>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Node<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) keyword: &'a str,
-    /// The position of the schema that contained this keyword in the original document.
+    /// The position of its schema in the original document.
     pub(super) path: Path,
     pub(super) held: Held<'a>,
 }
@@ -33,7 +33,7 @@ pub(super) enum Held<'a> {
     Schema(Rc<Node<'a>>),
     Schemas(Vec<Rc<Node<'a>>>),
     Named(Rc<Named<'a>>),
-    /// A `$ref` that is not replaced by its target. The number is the index of the target.
+    /// A `$ref` that stays, with the index of its target.
     Reference(usize),
 }
 
@@ -50,7 +50,7 @@ impl<'a> Node<'a> {
         Self { is_never: true, ..Self::new(path) }
     }
 
-    /// Creates a schema with only a `$ref`. `target` is the index of the target.
+    /// Creates a schema with only a `$ref` to a target's index.
     pub(super) fn reference_to(target: usize, path: &Path) -> Self {
         let mut node = Self::new(path);
         node.set("$ref", path, Held::Reference(target));
@@ -81,27 +81,24 @@ impl<'a> Node<'a> {
         if let Some(Entry { held: Held::Named(named), .. }) = self.get(keyword) { named } else { &[] }
     }
 
-    /// Returns the schema of the property called `name`.
     pub(super) fn property(&self, name: &str) -> Option<&Rc<Self>> {
         self.named("properties").iter().find(|(own, _)| *own == name).map(|(_, property)| property)
     }
 
-    /// Returns whether `additionalProperties` is `false`.
     pub(super) fn is_closed(&self) -> bool {
         self.schema("additionalProperties").is_some_and(|rest| rest.is_never)
     }
 
-    /// Returns the names listed in `required`.
     pub(super) fn required(&self) -> Vec<&str> {
         names(self.value("required")).collect()
     }
 
-    /// Returns the types listed in `type`, or `None` if this keyword is absent.
+    /// Returns the types in `type`, if present.
     pub(super) fn types(&self) -> Option<Vec<&str>> {
         self.value("type").map(|names| types(Some(names)).collect())
     }
 
-    /// Returns the index of the target of `$ref`, or `None` if `$ref` is absent.
+    /// Returns the index of the target of `$ref`, if present.
     pub(super) fn reference(&self) -> Option<usize> {
         if let Held::Reference(target) = self.get("$ref")?.held { Some(target) } else { None }
     }
@@ -130,7 +127,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Joins two paragraphs with a line break. `more` is left out if `text` already contains it.
+/// Joins two paragraphs with a line break, leaving out `more` if `text` contains it.
 pub(super) fn join_lines(text: Option<&str>, more: &str) -> String {
     match text {
         None | Some("") => more.to_owned(),

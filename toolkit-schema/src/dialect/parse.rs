@@ -1,21 +1,21 @@
-//! Parsing of schemas: references are followed or kept, and tuples of older drafts are read as draft 2020-12.
+//! Parsing of schemas: follows or keeps references, and reads tuples of older drafts as draft 2020-12.
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node, Path};
 use crate::depth::MAX_DEPTH;
+use crate::index::Names;
 use crate::keyword::{Holds, Keyword};
 use crate::reference::{escape, target};
 use crate::types::types;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 
-/// The maximum nesting depth of schemas, those behind references included.
+/// The maximum nesting of schemas, also behind references.
 pub(super) const DEEPEST: usize = MAX_DEPTH.div_ceil(2);
 
-/// The maximum number of schemas in a document, with copies in place of references.
+/// The maximum number of schemas in a document with copies for references.
 pub(super) const MOST: usize = 20_000;
 
 pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
@@ -25,24 +25,26 @@ pub(super) const TOO_LARGE: &str = "the schema is too large, and cut off here";
 pub(super) enum References {
     /// All references stay.
     Kept,
-    /// Recursive references stay. All others are replaced by their targets.
+    /// Recursive references stay, and targets replace all others.
     Recursive,
-    /// All references are replaced by their targets, and recursion is cut off.
+    /// Targets replace all references, and recursion is cut off.
     CutOff,
 }
 
-/// A schema that a reference points to.
+/// A target of a reference.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     pub(super) path: Path,
-    /// The unique name under which the target is written to `$defs`.
+    /// Its unique name in `$defs`.
     pub(super) name: String,
-    /// The parsed target. Absent while it is parsed, and if its recursion is cut off.
+    /// The parsed target, absent during parsing, or if its recursion is cut off.
     pub(super) node: Option<Rc<Node<'a>>>,
     schema: &'a Value,
+    /// Whether it refers back to itself.
+    is_recursive: bool,
 }
 
-/// A parsed schema, together with the targets of its references.
+/// A parsed schema with the targets of its references.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) root: Rc<Node<'a>>,
@@ -56,9 +58,8 @@ impl<'a> Tree<'a> {
             references,
             losses,
             targets: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: Names::default(),
             active: Vec::new(),
-            recursive: HashSet::new(),
             left: MOST,
         };
         let root = parser.schema(root, Place { path: &"".into(), depth: 0 });
@@ -75,7 +76,6 @@ impl<'a> Tree<'a> {
         Self { root, targets: parser.targets }
     }
 
-    /// Returns the parsed target with the index `number`.
     pub(super) fn target(&self, number: usize) -> Option<&Rc<Node<'a>>> {
         self.targets.get(number)?.node.as_ref()
     }
@@ -85,7 +85,7 @@ impl<'a> Tree<'a> {
 #[derive(Clone, Copy)]
 struct Place<'p> {
     path: &'p Path,
-    /// The number of schemas that enclose this schema.
+    /// The number of enclosing schemas.
     depth: usize,
 }
 
@@ -94,13 +94,11 @@ struct Parser<'r, 'a> {
     references: References,
     losses: &'r mut Losses,
     targets: Vec<Target<'a>>,
-    /// The indices of targets by the references to them.
-    numbers: HashMap<&'a str, usize>,
-    /// The targets of references that are currently being parsed.
+    /// The indices of targets by their references.
+    numbers: Names<'a>,
+    /// The targets that are being parsed.
     active: Vec<usize>,
-    /// The targets of references that were found to refer back to themselves.
-    recursive: HashSet<usize>,
-    /// The remaining number of schemas to parse before the schema counts as too large.
+    /// The number of schemas to parse until the schema counts as too large.
     left: usize,
 }
 
@@ -145,7 +143,7 @@ impl<'a> Parser<'_, 'a> {
                 }
                 "items" if is_tuple => "prefixItems",
                 "additionalItems" if is_tuple => "items",
-                // References are resolved, so the names and ids of schemas are not needed any more.
+                // References are resolved, so names and ids of schemas are not needed.
                 "additionalItems" | "definitions" | "id" => continue,
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
@@ -157,16 +155,15 @@ impl<'a> Parser<'_, 'a> {
         Rc::new(node)
     }
 
-    /// Parses a schema inside another schema. `step` is the path from the outer schema to the inner schema.
+    /// Parses a schema inside another one, with `step` as the path to it.
     fn inner(&mut self, schema: &'a Value, at: Place<'_>, step: impl Display) -> Rc<Node<'a>> {
         let path = format!("{}/{step}", at.path).into();
         self.schema(schema, Place { path: &path, depth: at.depth + 1 })
     }
 
-    /// Parses the value of `keyword`. `written` is the name of the keyword in the original schema, such as `items` for
-    /// `prefixItems`.
+    /// Parses the value of `keyword`, `written` in the original as in `items` for `prefixItems`.
     ///
-    /// Returns `None` and reports a loss if the value has the wrong type.
+    /// Returns `None` and reports a loss if its type is wrong.
     fn held(&mut self, written: &str, keyword: &str, value: &'a Value, at: Place<'_>) -> Option<Held<'a>> {
         let entry = Keyword::find(keyword);
         if entry.is_some_and(|entry| !entry.takes(value)) {
@@ -191,10 +188,9 @@ impl<'a> Parser<'_, 'a> {
         })
     }
 
-    /// Parses the target of a reference.
+    /// Parses a reference's target, or returns a schema with only `$ref` if it stays.
     ///
-    /// Returns a schema with only a `$ref` if the reference must stay. Returns `None` and reports a loss if the
-    /// reference has no target.
+    /// Returns `None` and reports a loss without a target.
     fn reference(&mut self, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
         let number = value.as_str().and_then(|reference| self.number(reference));
         let Some((number, target)) = number.and_then(|number| Some((number, self.targets.get(number)?)))
@@ -206,7 +202,11 @@ impl<'a> Parser<'_, 'a> {
             return Some(Rc::new(Node::reference_to(number, at.path)));
         }
         if let Some(place) = self.active.iter().position(|active| *active == number) {
-            self.recursive.extend(self.active.iter().skip(place));
+            for number in self.active.iter().skip(place) {
+                if let Some(target) = self.targets.get_mut(*number) {
+                    target.is_recursive = true;
+                }
+            }
             return Some(match self.references {
                 References::CutOff => self.cut_off(number, at.path),
                 _ => Rc::new(Node::reference_to(number, at.path)),
@@ -220,21 +220,21 @@ impl<'a> Parser<'_, 'a> {
                 self.active.push(number);
                 let node = self.schema(schema, Place { path: &path, depth: at.depth + 1 });
                 self.active.pop();
-                // The form of a target whose recursion is cut off depends on the schemas around it.
-                if self.references == References::Recursive || !self.recursive.contains(&number) {
+                // The schemas around it determine the form of a target whose recursion is cut off.
+                if self.references == References::Recursive || !self.is_recursive(number) {
                     self.set_target(number, node.clone());
                 }
                 node
             }
         };
-        let is_kept = self.references == References::Recursive && self.recursive.contains(&number);
+        let is_kept = self.references == References::Recursive && self.is_recursive(number);
         Some(if is_kept { Rc::new(Node::reference_to(number, at.path)) } else { node })
     }
 
-    /// Returns the index of the target of a reference, or `None` if there is no target.
+    /// Returns the index of a reference's target, if it has one.
     fn number(&mut self, reference: &'a str) -> Option<usize> {
         if let Some(number) = self.numbers.get(reference) {
-            return Some(*number);
+            return Some(number);
         }
         let schema = target(self.root, reference)?;
         let last = reference.rsplit(['/', '#']).next().filter(|last| !last.is_empty()).unwrap_or("root");
@@ -244,9 +244,13 @@ impl<'a> Parser<'_, 'a> {
         let is_taken = self.targets.iter().any(|target| target.name == plain);
         let name = if is_taken { format!("{plain}_{number}") } else { plain };
         let path = reference.trim_start_matches('#').into();
-        self.targets.push(Target { path, name, node: None, schema });
-        self.numbers.insert(reference, number);
+        self.targets.push(Target { path, name, node: None, schema, is_recursive: false });
+        self.numbers.set(reference.into(), number);
         Some(number)
+    }
+
+    fn is_recursive(&self, number: usize) -> bool {
+        self.targets.get(number).is_some_and(|target| target.is_recursive)
     }
 
     fn set_target(&mut self, number: usize, node: Rc<Node<'a>>) {

@@ -1,20 +1,19 @@
-//! Remarks: sentences in a description that state a constraint for the model.
+//! Remarks: sentences that state a constraint in a description.
 
 use super::node::{Held, Node};
 use crate::describe::describe;
 use crate::words::{phrase, shorten_to};
 use serde_json::{Value, json};
 
-/// The maximum number of characters quoted from a value or a schema.
+/// The maximum number of quoted characters.
 const QUOTED: usize = 200;
 
-/// The maximum number of remarks on a keyword with several named schemas, such as `patternProperties`.
+/// The maximum number of remarks on a keyword with named schemas, such as `patternProperties`.
 const NAMED: usize = 20;
 
-/// Returns remarks for the model on a keyword that the provider does not support.
+/// Returns remarks on an unsupported keyword, none if they would not help the model.
 ///
-/// The list is empty if no remark would help the model to write a valid value. `sketch` returns the JSON of an inner
-/// schema.
+/// `sketch` returns an inner schema.
 pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>) -> Value) -> Vec<String> {
     let words = |schema: &Node<'_>| in_words(&sketch(schema));
     match held {
@@ -39,7 +38,7 @@ pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>)
     }
 }
 
-/// Returns the remark on a keyword whose value is no schema, as in `at most 5 items`.
+/// Returns the remark on a keyword without schemas, as in `at most 5 items`.
 pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     if let Some(words) = phrase(keyword, value) {
         return Some(shorten_to(&words, 2 * QUOTED));
@@ -69,7 +68,7 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the remark on a keyword whose value contains schemas. `schemas` contains a description of each of them.
+/// Returns the remark on a keyword with schemas, by their descriptions.
 pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     let (before, between) = match keyword {
         "not" => ("not ", ""),
@@ -89,7 +88,7 @@ pub(super) fn of_schemas(keyword: &str, schemas: &[String]) -> Option<String> {
     Some(format!("{before}{}", shorten_to(&schemas.join(between), QUOTED)))
 }
 
-/// Returns a short description of a schema, or its JSON text if there is no simple description.
+/// Returns a short description of a schema, or else its JSON.
 pub(super) fn in_words(schema: &Value) -> String {
     match schema {
         Value::Object(keywords) if keywords.is_empty() => "any value".to_owned(),
@@ -101,14 +100,14 @@ pub(super) fn in_words(schema: &Value) -> String {
     }
 }
 
-/// Joins remarks into one sentence, with a capital letter and a full stop.
+/// Joins remarks into a sentence.
 pub(super) fn sentence(remarks: &[String]) -> String {
     let joined = remarks.join("; ");
     let mut letters = joined.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-/// Returns the beginning of the JSON text of a value.
+/// Returns the beginning of a value's JSON.
 pub(super) fn quoted(value: &Value) -> String {
     shorten_to(&value.to_string(), QUOTED)
 }

@@ -1,14 +1,13 @@
-//! Conversion of a tool's parameters to a single object schema, as providers require.
+//! Conversion of a tool's parameters to one object schema, as providers require.
 
 use super::node::{Entry, Held, Node, Path};
 use super::parse::{DEEPEST, MOST};
 use super::remarks::{in_words, sentence};
 use super::writer::Writer;
+use crate::index::Names;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Converts the root schema to a single object schema.
 pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
     let tree = writer.tree;
     let mut node = Root { writer, active: Vec::new(), left: MOST }.flatten(&tree.root, 0);
@@ -36,14 +35,14 @@ pub(super) fn object_root<'a>(writer: &mut Writer<'_, 'a>) -> Node<'a> {
 
 struct Root<'r, 'w, 'a> {
     writer: &'r mut Writer<'w, 'a>,
-    /// The targets of references that are currently being merged into the root.
+    /// The targets that are being merged.
     active: Vec<usize>,
-    /// The remaining number of schemas to merge.
+    /// The number of schemas that may still be merged.
     left: usize,
 }
 
 impl<'a> Root<'_, '_, 'a> {
-    /// Merges the references, `allOf` and unions at the top level of `node` into one object schema.
+    /// Merges references, `allOf` and unions at the top into one object schema.
     fn flatten(&mut self, node: &Node<'a>, depth: usize) -> Node<'a> {
         let mut node = node.clone();
         if depth > DEEPEST || self.left == 0 {
@@ -52,7 +51,7 @@ impl<'a> Root<'_, '_, 'a> {
         self.left -= 1;
         if let Some(number) = node.reference() {
             node.take("$ref");
-            // A reference from a schema to itself adds no constraint.
+            // A reference to itself adds no constraint.
             if let (Some(target), false) = (self.writer.tree.target(number), self.active.contains(&number)) {
                 self.active.push(number);
                 let target = self.flatten(target, depth + 1);
@@ -86,9 +85,7 @@ impl<'a> Root<'_, '_, 'a> {
         }
     }
 
-    /// Merges the branches of a union into one object with the properties of all branches.
-    ///
-    /// A property is required if every branch requires it.
+    /// Merges the branches of a union into one object with all their properties, required if they are in all.
     fn unite(&mut self, node: &mut Node<'a>, keyword: &'static str, path: &Path, branches: &[Node<'a>]) {
         let first = match branches {
             [] => {
@@ -101,19 +98,17 @@ impl<'a> Root<'_, '_, 'a> {
         let reason = "parameters have no unions; those of all its schemas are listed, and the description states \
                       which go together";
         self.writer.losses.widen(path, keyword, reason);
-        let mut names: Vec<&'a str> = Vec::new();
-        let mut found: HashMap<&'a str, Vec<Rc<Node<'a>>>> = HashMap::new();
+        let mut numbers = Names::default();
+        let mut found: Vec<(&'a str, Vec<Rc<Node<'a>>>)> = Vec::new();
         for (name, schema) in branches.iter().flat_map(|branch| branch.named("properties")) {
-            let variants = found.entry(name).or_default();
-            if variants.is_empty() {
-                names.push(name);
+            let number = numbers.get_or_set((*name).into(), found.len());
+            match found.get_mut(number) {
+                Some((_, variants)) => variants.push(schema.clone()),
+                None => found.push((name, vec![schema.clone()])),
             }
-            variants.push(schema.clone());
         }
-        let properties = names.into_iter().map(|name| {
-            let found = found.remove(name).unwrap_or_default();
-            // If the schema that contains the union describes the property, but a branch does not, only the description
-            // of that schema is used.
+        let properties = found.into_iter().map(|(name, found)| {
+            // If a branch does not describe the property, only the outer schema's description counts.
             let is_open = found.len() < branches.len() && node.property(name).is_some();
             (name, if is_open { Rc::new(Node::new(path)) } else { any_of(found, path) })
         });
@@ -133,12 +128,11 @@ impl<'a> Root<'_, '_, 'a> {
     }
 }
 
-/// Returns one schema for a property that several branches describe. Different constants become an `enum`, and other
-/// different descriptions a union.
+/// Returns the schema of a property in several branches: an `enum` of different constants, or a union.
 fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
-    let mut seen = HashSet::new();
+    let mut seen = Names::default();
     let different: Vec<Rc<Node<'a>>> =
-        found.into_iter().filter(|schema| seen.insert(schema.path.clone())).collect();
+        found.into_iter().filter(|schema| seen.add(schema.path.to_string().into())).collect();
     let Some(first) = different.first().filter(|_| different.len() > 1) else {
         return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path)));
     };
@@ -148,9 +142,9 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     });
     let mut united = Node::new(path);
     if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
-        let mut seen = HashSet::new();
+        let mut seen = Names::default();
         let values: Value =
-            values.into_iter().filter(|value| seen.insert(value.to_string())).cloned().collect();
+            values.into_iter().filter(|value| seen.add(value.to_string().into())).cloned().collect();
         united.entries.extend(first.get("type").cloned());
         united.set_value("enum", path, values);
     } else {
@@ -159,7 +153,7 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     Rc::new(united)
 }
 
-/// Lists the properties of a branch as text, and marks optional properties.
+/// Lists a branch's properties, with optional ones marked.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
     let properties = branch.named("properties").iter().map(|(name, schema)| {

@@ -1,55 +1,55 @@
 //! The subset of JSON Schema that each provider supports.
 //!
-//! Sources: OpenAI's guide to structured outputs and the conversion in its SDK; Anthropic's guide to strict tools and
-//! the conversion in its SDK; the `Schema` type of Google's `generateContent`.
+//! Sources: OpenAI's guide to structured outputs and its SDK; Anthropic's guide to strict tools and its SDK;
+//! the `Schema` type of Google's `generateContent`.
 
 use serde_json::Value;
 
-/// A type, and a keyword that the provider needs in each schema of this type. JSON Schema allows its absence.
+/// A type, and a keyword without which the provider refuses it.
 pub(super) type Needed = (&'static str, &'static str);
 
-/// OpenAI refuses a request with the error texts `array schema missing items` (at every depth, also beside
-/// `prefixItems`) and `object schema missing properties`: openai/openai-agents-python#449,
-/// digitalocean-labs/mcp-digitalocean#265, camel-ai/camel#393. An empty schema for either changes no meaning.
+/// OpenAI refuses requests with `array schema missing items` (at every depth, also beside `prefixItems`) and
+/// `object schema missing properties`: openai/openai-agents-python#449,
+/// digitalocean-labs/mcp-digitalocean#265, camel-ai/camel#393. An empty schema in either place changes no
+/// meaning.
 pub(super) static OPENAI_NEEDED: &[Needed] = &[("array", "items"), ("object", "properties")];
 
-/// The rules of a provider for the JSON Schema subset that it supports.
+/// A provider's rules for its subset of JSON Schema.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// Whether every property must be required. The model may then send `null` for an optional property.
+    /// Whether every property must be required, with `null` for an omitted one.
     pub(super) all_required: bool,
-    /// Whether every object must have `additionalProperties: false`. If not, this keyword is forbidden.
+    /// Whether every object must have `additionalProperties: false`, which is otherwise forbidden.
     pub(super) closed: bool,
     pub(super) nulls: Nulls,
     pub(super) literals: Literals,
     /// Whether every array must have `items`.
     pub(super) needs_items: bool,
-    /// Whether the keyword `default` is supported.
+    /// Whether `default` is supported.
     pub(super) default: bool,
-    /// Returns whether the provider supports a keyword with a given value. The parameters are the schema's type, the
-    /// keyword and its value.
+    /// Returns whether a keyword is supported, by the schema's type, the keyword and its value.
     pub(super) keeps: fn(&str, &str, &Value) -> bool,
 }
 
-/// The ways in which providers let a schema allow `null` in addition to other values.
+/// The ways to allow `null` beside other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// A list of types such as `[string, null]` for simple types. For other schemas, a union.
+    /// A list such as `[string, null]` for simple types, and a union for others.
     TypeList,
     /// `null` added to the values of `enum`, or a union if there is no `enum`.
     Union,
-    /// The keyword `nullable: true`.
+    /// `nullable: true`.
     Flag,
 }
 
-/// The ways in which providers let a schema list the allowed values.
+/// The ways to list the allowed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Literals {
-    /// `enum` or `const`, together with `type`.
+    /// `enum` or `const` with `type`.
     Typed,
-    /// `enum` or `const`, without `type`.
+    /// `enum` or `const` without `type`.
     Untyped,
-    /// `enum` together with `type`, for strings only.
+    /// `enum` with `type`, for strings only.
     Strings,
 }
 
@@ -103,7 +103,7 @@ pub(super) static GEMINI: Rules = Rules {
     },
 };
 
-/// The string formats that both OpenAI and Anthropic support in strict tools.
+/// The string formats in strict tools of OpenAI and Anthropic.
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 

@@ -1,4 +1,4 @@
-//! Conversion of a parsed schema to a provider's subset of JSON Schema.
+//! Conversion of a parsed schema to a provider's subset.
 
 use super::node::{Entry, Held, Node, join_lines};
 use super::parse::{DEEPEST, TOO_LARGE};
@@ -7,19 +7,19 @@ use super::rules::Rules;
 use super::unions::{Written, are_disjoint};
 use super::writer::Writer;
 use crate::keyword::Keyword;
+use crate::keywords::Keywords;
 use serde_json::{Map, Value, json};
 
 /// The keywords that apply to values of all types.
 const GENERAL: &[&str] = &["type", "enum", "const", "anyOf", "oneOf", "$ref"];
 
-/// Writes parsed schemas in the JSON Schema subset of a provider.
 pub(super) struct Subset<'s, 'w, 'a> {
     pub(super) rules: &'static Rules,
     pub(super) writer: &'s mut Writer<'w, 'a>,
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes the root schema, together with the definitions that its references need.
+    /// Writes the root with the definitions that it needs.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let written = self.write(root, 0).and_then(|written| written.schema);
         let mut schema = written.unwrap_or_default();
@@ -33,17 +33,15 @@ impl<'a> Subset<'_, '_, 'a> {
                 );
                 json!({"type": "string", "enum": ["none"]})
             });
-            definitions.insert(name.to_owned(), definition);
+            definitions.set(name, definition);
         }
         if !definitions.is_empty() {
-            schema.insert("$defs".to_owned(), definitions.into());
+            schema.set("$defs", definitions.into());
         }
         schema.into()
     }
 
-    /// Writes a complete schema. Returns `None` if no value is valid.
-    ///
-    /// If `nullable` is `true`, the written schema also allows `null`.
+    /// Writes a schema, with `null` if `nullable`, or returns `None` if no value is valid.
     pub(super) fn schema(&mut self, node: &Node<'a>, depth: usize, nullable: bool) -> Option<Value> {
         let mut written = self.write(node, depth)?;
         if nullable {
@@ -52,16 +50,16 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(written.complete(self.rules.nulls))
     }
 
-    /// Writes a schema without deciding how `null` is allowed. Returns `None` if no value is valid.
+    /// Writes a schema and leaves open how it allows `null`, or returns `None` if no value is valid.
     ///
-    /// `depth` is 0 for the root schema.
+    /// `depth` is 0 for the root.
     pub(super) fn write(&mut self, node: &Node<'a>, depth: usize) -> Option<Written> {
         if node.is_never {
             return None;
         }
         if depth > DEEPEST || self.writer.left == 0 {
             self.writer.losses.narrow(&node.path, "type", TOO_LARGE);
-            return Some(Map::from_iter([("type".to_owned(), json!("string"))]).into());
+            return Some(Map::only("type", "string".into()).into());
         }
         self.writer.left -= 1;
         let mut notes = Vec::new();
@@ -95,10 +93,10 @@ impl<'a> Subset<'_, '_, 'a> {
         node.entries = entries;
         self.move_all_to_notes(others, &mut notes);
         let mut written = if let Some(target) = node.reference() {
-            // The subset allows no other keyword next to `$ref`.
+            // The subset allows no keyword next to `$ref`.
             node.take("$ref");
             self.move_all_to_notes(std::mem::take(&mut node.entries), &mut notes);
-            Map::from_iter([("$ref".to_owned(), self.writer.reference(target).into())]).into()
+            Map::only("$ref", self.writer.reference(target).into()).into()
         } else if node.has("anyOf") || node.has("oneOf") {
             self.union(node, depth)?
         } else {
@@ -113,7 +111,7 @@ impl<'a> Subset<'_, '_, 'a> {
         };
         annotate(annotated, title, description, &notes);
         if let Some(Entry { held: Held::Value(value), .. }) = default {
-            annotated.insert("default".to_owned(), value.into_owned());
+            annotated.set("default", value.into_owned());
         }
         Some(written)
     }
@@ -122,8 +120,7 @@ impl<'a> Subset<'_, '_, 'a> {
         entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
     }
 
-    /// Describes an unsupported keyword in `notes`, and reports the loss. A keyword without any effect is dropped
-    /// silently.
+    /// Describes an unsupported keyword in `notes` and reports the loss, if it has any effect.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
         let is_idle = |value: &Value| match keyword {
@@ -144,7 +141,7 @@ impl<'a> Subset<'_, '_, 'a> {
         self.writer.losses.widen(&entry.path, keyword, reason);
     }
 
-    /// Writes a union. The other keywords of `node` are merged into every branch.
+    /// Writes a union, with the other keywords merged into each branch.
     fn union(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
@@ -163,13 +160,12 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written)
     }
 
-    /// Returns whether a schema allows every value.
     pub(super) fn is_any(node: &Node<'a>) -> bool {
         !node.is_never && node.entries.iter().all(|entry| Keyword::is_annotation(entry.keyword))
     }
 }
 
-/// Adds the title, the description and the notes to a schema. They come after `type` and before all other keywords.
+/// Adds title, description and notes after `type`.
 fn annotate(
     schema: &mut Map<String, Value>,
     title: Option<Value>,
@@ -184,11 +180,19 @@ fn annotate(
         return;
     }
     if schema.contains_key("$ref") {
-        // The subset allows no other keyword next to `$ref`, so the reference moves into a union.
-        *schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+        // The subset allows no keyword next to `$ref`, which moves into a union.
+        let alone = Value::Object(std::mem::take(schema));
+        *schema = Map::only("anyOf", vec![alone].into());
     }
     let description = Some(Value::String(description)).filter(|text| text != "");
-    let first = [("type", schema.shift_remove("type")), ("title", title), ("description", description)];
-    let first = first.into_iter().filter_map(|(keyword, value)| Some((keyword.to_owned(), value?)));
-    *schema = first.chain(std::mem::take(schema)).collect();
+    let mut annotated = Map::new();
+    for (keyword, value) in
+        [("type", schema.shift_remove("type")), ("title", title), ("description", description)]
+    {
+        if let Some(value) = value {
+            annotated.set(keyword, value);
+        }
+    }
+    annotated.append(schema);
+    *schema = annotated;
 }

@@ -21,12 +21,12 @@ const ALL: [SchemaDialect; 7] = [
     SchemaDialect::Gemini,
 ];
 
-/// Returns a parameters schema with `property` as its only property.
+/// Returns parameters with `property` only.
 fn with(property: &Value) -> Value {
     json!({"type": "object", "properties": {"p": property}, "required": ["p"]})
 }
 
-/// Converts a property to `dialect`. Returns the result, and the losses in the form `keyword at path`.
+/// Converts a property, and returns the losses as `keyword at path`.
 fn property(dialect: SchemaDialect, schema: &Value) -> (Value, Vec<String>) {
     let converted = dialect.convert(&with(schema));
     (converted.schema["properties"]["p"].clone(), losses(&converted.losses))

@@ -1,4 +1,4 @@
-//! Conversion of schemas without references and unions to a provider's subset of JSON Schema, one JSON type at a time.
+//! Conversion of schemas without references and unions to a provider's subset, type by type.
 
 use super::losses::Losses;
 use super::merge::{ARRAY, OBJECT};
@@ -8,10 +8,11 @@ use super::rules::Literals;
 use super::subset::Subset;
 use super::unions::{Written, add_line};
 use crate::check::violations;
+use crate::index::Names;
 use crate::keyword::Keyword;
+use crate::keywords::{Keywords, of_type};
 use crate::types::type_of;
-use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
@@ -22,7 +23,7 @@ struct TypedSchema {
 }
 
 impl<'a> Subset<'_, '_, 'a> {
-    /// Writes a schema that has neither references nor unions.
+    /// Writes a schema without references and unions.
     pub(super) fn typed(&mut self, mut node: Node<'a>, depth: usize) -> Option<Written> {
         if let Some(written) = self.listed_values(&mut node, depth) {
             return written;
@@ -36,8 +37,7 @@ impl<'a> Subset<'_, '_, 'a> {
         Written::any_of(written.collect())
     }
 
-    /// Guesses the types of a schema without `type` from its other keywords, and reports the guess as a loss.
-    /// For instance, `minLength` suggests a string.
+    /// Guesses types from other keywords, such as a string from `minLength`, and reports the guess as a loss.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
@@ -59,7 +59,7 @@ impl<'a> Subset<'_, '_, 'a> {
 
     /// Writes a schema with `enum` or `const`.
     ///
-    /// Returns `None` if the schema has neither, and `Some(None)` if no value is valid.
+    /// Returns `None` if it has neither, and `Some(None)` if no value is valid.
     fn listed_values(&mut self, node: &mut Node<'a>, depth: usize) -> Option<Option<Written>> {
         let Entry { keyword, path, held } = node.take("const").or_else(|| node.take("enum"))?;
         let Held::Value(listed) = held else { return None };
@@ -67,7 +67,7 @@ impl<'a> Subset<'_, '_, 'a> {
             Value::Array(values) if keyword == "enum" => values,
             only => vec![only],
         };
-        // The other keywords decide which of the values are valid, and are not needed beside these values.
+        // The other keywords only decide which values are valid.
         let others = self.writer.sketch(node);
         values.retain(|value| violations(&others, value).is_empty());
         node.take("enum");
@@ -79,7 +79,7 @@ impl<'a> Subset<'_, '_, 'a> {
             if !node.has("type") {
                 let mut names: Vec<&str> = values.iter().map(type_of).collect();
                 names.dedup();
-                node.set_value("type", &path, json!(names));
+                node.set_value("type", &path, names.into());
             }
             let reason = format!("the provider takes no `{refused}` there; the description lists the values");
             self.writer.losses.widen(&path, keyword, reason);
@@ -111,23 +111,25 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(Written::any_of(written))
     }
 
-    /// Writes a schema that lists `values` in `const` or `enum`. `name` is the type of all values, if they have the
-    /// same type. Other constraints are left out, because the listed values satisfy them.
+    /// Writes `values` into `const` or `enum`, with their common type as `name`. They satisfy the other
+    /// constraints, which are left out.
     fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Map<String, Value> {
-        let name = name.map(|name| ("type".to_owned(), name.into()));
-        let listed = match (values.as_slice(), self.rules.literals) {
+        let mut schema = Map::new();
+        if let Some(name) = name {
+            schema.set("type", name.into());
+        }
+        match (values.as_slice(), self.rules.literals) {
             ([only], Literals::Typed | Literals::Untyped) if keyword == "const" => {
-                ("const".to_owned(), only.clone())
+                schema.set("const", only.clone());
             }
-            _ => ("enum".to_owned(), values.into()),
-        };
-        name.into_iter().chain([listed]).collect()
+            _ => schema.set("enum", values.into()),
+        }
+        schema
     }
 
-    /// Writes the schema for values of the JSON type called `name`.
+    /// Writes the schema for one JSON type.
     fn of_type(&mut self, name: &str, mut node: Node<'a>, depth: usize) -> Map<String, Value> {
-        let mut draft =
-            TypedSchema { schema: Map::from_iter([("type".to_owned(), name.into())]), notes: Vec::new() };
+        let mut draft = TypedSchema { schema: Map::only("type", name.into()), notes: Vec::new() };
         match name {
             "object" => self.object(&node, depth, &mut draft),
             "array" => self.array(&mut node, depth, &mut draft),
@@ -144,25 +146,28 @@ impl<'a> Subset<'_, '_, 'a> {
             }
             match &entry.held {
                 Held::Value(value) if (self.rules.keeps)(name, keyword, value) => {
-                    draft.schema.insert(keyword.to_owned(), value.clone().into_owned());
+                    draft.schema.set(keyword, value.clone().into_owned());
                 }
                 _ => self.move_to_notes(entry, &mut draft.notes),
             }
         }
         if !draft.notes.is_empty() {
-            draft.schema.insert("description".to_owned(), sentence(&draft.notes).into());
+            draft.schema.set("description", sentence(&draft.notes).into());
         }
         draft.schema
     }
 
     fn object(&mut self, node: &Node<'a>, depth: usize, draft: &mut TypedSchema) {
         let required = node.required();
-        let all_required: HashSet<&str> = required.iter().copied().collect();
+        let mut all_required = Names::default();
+        for name in &required {
+            all_required.add((*name).into());
+        }
         let mut properties = Map::new();
         for (name, property) in node.named("properties") {
             let is_required = all_required.contains(name);
             match self.schema(property, depth + 1, self.rules.all_required && !is_required) {
-                Some(property) => drop(properties.insert((*name).to_owned(), property)),
+                Some(property) => properties.set(name, property),
                 None if is_required => {
                     let reason = "no value is valid for this required property";
                     self.writer.losses.widen(&property.path, "type", reason);
@@ -178,7 +183,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let (mut known, unknown): (Vec<&str>, Vec<&str>) =
             required.into_iter().partition(|name| properties.contains_key(*name));
         if !unknown.is_empty() {
-            draft.notes.extend(of_value("required", &json!(unknown)));
+            draft.notes.extend(of_value("required", &unknown.into()));
             let reason = "it names no property; stated in the description";
             let lose = if self.rules.closed { Losses::narrow } else { Losses::widen };
             lose(&mut self.writer.losses, &node.path, "required", reason);
@@ -186,18 +191,21 @@ impl<'a> Subset<'_, '_, 'a> {
         if self.rules.all_required {
             known = properties.keys().map(String::as_str).collect();
         }
-        let required = Some(json!(known)).filter(|_| self.rules.all_required || !known.is_empty());
+        let required =
+            if self.rules.all_required || !known.is_empty() { Some(Value::from(known)) } else { None };
         // Gemini refuses an object with an empty list of properties.
         if self.rules.closed || !properties.is_empty() {
-            draft.schema.insert("properties".to_owned(), properties.into());
+            draft.schema.set("properties", properties.into());
         }
-        draft.schema.extend(required.map(|required| ("required".to_owned(), required)));
+        if let Some(required) = required {
+            draft.schema.set("required", required);
+        }
         if self.rules.closed {
-            draft.schema.insert("additionalProperties".to_owned(), json!(false));
+            draft.schema.set("additionalProperties", false.into());
         }
     }
 
-    /// Replaces an exclusive bound of an integer by the inclusive bound next to it, if the provider takes only the latter.
+    /// Replaces an integer's exclusive bound by the inclusive one, if the provider takes only that.
     fn inclusive_bounds(&self, node: &mut Node<'a>) {
         let keeps = |keyword, value: &Value| (self.rules.keeps)("integer", keyword, value);
         for (exclusive, inclusive, step) in
@@ -215,9 +223,9 @@ impl<'a> Subset<'_, '_, 'a> {
         }
     }
 
-    /// Reports a loss if the schema allows members without fixed names, such as the entries of a map.
+    /// Reports a loss if the schema allows members without fixed names, such as a map's entries.
     ///
-    /// Constraints on these members are described in `notes`.
+    /// Their constraints go into `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
         let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never);
@@ -249,7 +257,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let is_full = most.is_some_and(|most| most <= prefix.len() as u64);
         let ends = rest.as_ref().is_some_and(|rest| rest.is_never);
         if ends && !is_full {
-            node.set_value("maxItems", &path, json!(prefix.len()));
+            node.set_value("maxItems", &path, prefix.len().into());
         }
         if let (false, Some(entry)) = (prefix.is_empty(), node.get("prefixItems").cloned()) {
             self.move_to_notes(&entry, &mut draft.notes);
@@ -271,12 +279,12 @@ impl<'a> Subset<'_, '_, 'a> {
             let written = elements.iter().filter_map(|element| self.write(element, depth + 1)).collect();
             items = Written::any_of(written).map(|written| written.complete(self.rules.nulls));
             if items.is_none() {
-                node.set_value("maxItems", &path, json!(0));
+                node.set_value("maxItems", &path, 0.into());
             }
         } else if most != Some(0) && !(ends && elements.is_empty()) {
             let reason = "the provider must know the type of items; strings are taken";
             self.writer.losses.narrow(&path, "items", reason);
         }
-        draft.schema.insert("items".to_owned(), items.unwrap_or_else(|| json!({"type": "string"})));
+        draft.schema.set("items", items.unwrap_or_else(|| of_type("string")));
     }
 }

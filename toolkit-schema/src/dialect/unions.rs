@@ -1,30 +1,29 @@
-//! Unions and nullable values in the JSON Schema subset of a provider.
+//! Unions and nullable values in a provider's subset of JSON Schema.
 
 use super::node::{Node, join_lines};
 use super::rules::Nulls;
+use crate::index::Names;
 use crate::json::canonical_json;
+use crate::keywords::{Keywords, of_type};
 use crate::types::type_of;
-use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
-/// A written schema, and whether it must also allow `null`.
+/// A written schema, with or without `null`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Written {
-    /// The schema for all values except `null`, or `None` if only `null` is valid.
+    /// The schema for values other than `null`, if any is valid.
     pub(super) schema: Option<Map<String, Value>>,
-    /// The title and the description of `null`, or `None` if `null` is not valid.
+    /// The title and description of `null`, if it is valid.
     pub(super) null: Option<Map<String, Value>>,
 }
 
 impl Written {
-    /// Returns the schema that accepts only `null`.
     pub(super) fn null() -> Self {
         Self { schema: None, null: Some(Map::new()) }
     }
 
-    /// Combines schemas into a union, which accepts every value that one of them accepts. Returns `None` if `branches`
-    /// is empty.
+    /// Combines schemas into a union, or returns `None` without any.
     pub(super) fn any_of(mut branches: Vec<Self>) -> Option<Self> {
         if branches.len() < 2 {
             return branches.pop();
@@ -34,9 +33,9 @@ impl Written {
             all
         });
         let mut different: Vec<Map<String, Value>> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = Names::default();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
-            if seen.insert(schema.to_string())
+            if seen.add(schema.to_string().into())
                 && let Value::Object(schema) = schema
             {
                 different.push(schema);
@@ -44,18 +43,17 @@ impl Written {
         }
         let schema = match different.len() {
             0 | 1 => different.pop(),
-            _ => {
-                Some(Map::from_iter([("anyOf".to_owned(), different.into_iter().map(Value::from).collect())]))
-            }
+            _ => Some(Map::only("anyOf", different.into())),
         };
         Some(Self { schema, null })
     }
 
-    /// Returns the finished schema. If `null` is valid, `nulls` determines how the schema allows it.
+    /// Returns the finished schema, which allows a valid `null` as `nulls` says.
     pub(super) fn complete(self, nulls: Nulls) -> Value {
         let Some(mut schema) = self.schema else {
-            let only = Map::from_iter([("type".to_owned(), json!("null"))]);
-            return only.into_iter().chain(self.null.unwrap_or_default()).collect();
+            let mut only = Map::only("type", "null".into());
+            only.append(&mut self.null.unwrap_or_default());
+            return only.into();
         };
         let Some(null) = self.null else { return schema.into() };
         if let Some(text) = null.get("description").and_then(Value::as_str) {
@@ -64,18 +62,18 @@ impl Written {
         let values = listed(&schema);
         let name = schema.get("type").and_then(Value::as_str);
         let (keyword, value) = match (nulls, name, values) {
-            (Nulls::Flag, ..) => ("nullable", json!(true)),
+            (Nulls::Flag, ..) => ("nullable", true.into()),
             (Nulls::Union, _, Some(mut values)) => {
                 values.push(Value::Null);
                 schema.shift_remove("const");
                 ("enum", values.into())
             }
             (Nulls::TypeList, Some(name), None) if name != "object" && name != "array" => {
-                ("type", json!([name, "null"]))
+                ("type", vec![name, "null"].into())
             }
             _ => return with_null(schema).into(),
         };
-        schema.insert(keyword.to_owned(), value);
+        schema.set(keyword, value);
         schema.into()
     }
 }
@@ -90,11 +88,11 @@ impl From<Map<String, Value>> for Written {
 pub(super) fn add_line(schema: &mut Map<String, Value>, line: &str) {
     let description = join_lines(schema.get("description").and_then(Value::as_str), line);
     if !description.is_empty() {
-        schema.insert("description".to_owned(), description.into());
+        schema.set("description", description.into());
     }
 }
 
-/// Returns the branches of a schema with no other keyword than `anyOf`. Any other schema becomes a single branch.
+/// Returns the branches of a schema with only `anyOf`, or else the schema as the only branch.
 fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     let is_union = schema.len() == 1;
     match schema.get_mut("anyOf") {
@@ -103,7 +101,7 @@ fn branches_of(mut schema: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// Returns the values that a written schema lists in `enum` or `const`.
+/// Returns the values listed in `enum` or `const`.
 fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
@@ -112,25 +110,28 @@ fn listed(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns whether certainly no value is valid for two schemas, so that `oneOf` means the same as `anyOf`.
+/// Returns whether certainly no value fits two schemas, so that `oneOf` means `anyOf`.
 ///
-/// This is so if schemas of the same type list different values, or require another constant or another only member.
+/// Schemas of the same type are disjoint if they list different values, or require another constant or only
+/// member.
 pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n Rc<Node<'a>>>>) -> bool {
-    let mut known: HashMap<&str, (String, HashSet<String>)> = HashMap::new();
+    let mut known: Vec<(&str, String)> = Vec::new();
+    let mut values = Names::default();
     for schema in schemas {
         let Some(distinctions) = schema.and_then(|schema| distinctions(schema)) else { return false };
         for (kind, by, value) in distinctions {
-            let (known_by, values) = known.entry(kind).or_insert_with(|| (by.clone(), HashSet::new()));
-            if *known_by != by || !values.insert(value) {
-                return false;
+            let is_new = values.add(format!("{kind} {value}").into());
+            match known.iter().find(|(other, _)| *other == kind) {
+                Some((_, known_by)) if !is_new || *known_by != by => return false,
+                Some(_) => {}
+                None => known.push((kind, by)),
             }
         }
     }
     true
 }
 
-/// Returns what distinguishes the values of a schema from those of others: for each of its types, what differs, and the
-/// value there. Returns `None` if the types are unknown.
+/// Returns what distinguishes a schema's values, for each of its types, or `None` if these are unknown.
 fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String)>> {
     // An integer may be valid for a number.
     let wide = |kind: &'n str| if kind == "integer" { "number" } else { kind };
@@ -162,13 +163,16 @@ fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String
     Some(schema.types()?.iter().map(of_type).collect())
 }
 
-/// Returns a union of a schema and `null`. The title and the description move to the union.
+/// Returns a union of a schema and `null`, with the title and description.
 fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
-    let outside = ["title", "description"].into_iter();
-    let mut union: Map<String, Value> =
-        outside.filter_map(|keyword| Some((keyword.to_owned(), schema.shift_remove(keyword)?))).collect();
+    let mut union = Map::new();
+    for keyword in ["title", "description"] {
+        if let Some(value) = schema.shift_remove(keyword) {
+            union.set(keyword, value);
+        }
+    }
     let mut branches = branches_of(schema);
-    branches.push(json!({"type": "null"}));
-    union.insert("anyOf".to_owned(), branches.into());
+    branches.push(of_type("null"));
+    union.set("anyOf", branches.into());
     union
 }

@@ -1,4 +1,4 @@
-//! Writes a normalised schema as full JSON Schema, for dialects without `strict`.
+//! Writes a normalised schema as full JSON Schema.
 
 use super::losses::Losses;
 use super::node::{Entry, Held, Node};
@@ -7,27 +7,27 @@ use super::remarks::{in_words, of_schemas, remarks};
 use super::rules::Needed;
 use crate::depth::MAX_DEPTH;
 use crate::keyword::takes_boolean;
+use crate::keywords::Keywords;
 use crate::types::{names, types};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::rc::Rc;
 
-/// The maximum number of schemas in a sketch, which is a small copy of a schema for a remark in a description.
+/// The maximum size in schemas of a sketch, a small copy for a remark in a description.
 const SKETCHED: usize = 64;
 
-/// The keywords whose schemas a valid value need not satisfy.
+/// The keywords with schemas that a valid value need not satisfy.
 const CONDITIONS: [&str; 8] = ["not", "if", "then", "else", "contains", "anyOf", "oneOf", "dependentSchemas"];
 
-/// Writes normalised schemas as full JSON Schema.
 pub(super) struct Writer<'w, 'a> {
     pub(super) tree: &'w Tree<'a>,
     pub(super) losses: Losses,
-    /// The remaining number of schemas to write. At 0, the schema is too large.
+    /// The number of schemas that may still be written.
     pub(super) left: usize,
     /// The keywords that a type needs.
     needed: &'static [Needed],
-    /// The targets of references in the written schema, in the order of first use.
+    /// The targets of references, in the order of first use.
     used: Vec<usize>,
-    /// Whether valid values may violate the written schema, as inside of `anyOf`.
+    /// Whether valid values may violate the schema, as inside `anyOf`.
     is_condition: bool,
 }
 
@@ -36,30 +36,33 @@ impl<'w, 'a> Writer<'w, 'a> {
         Self { tree, losses, left: MOST, needed, used: Vec::new(), is_condition: false }
     }
 
-    /// Writes a root schema, together with the definitions that its references need.
+    /// Writes a root schema with the definitions that it needs.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
         let mut schema = self.schema(root, 0);
         let mut definitions = Map::new();
-        // A schema with a reference to the definition may describe the properties that the definition requires.
+        // A schema that refers to the definition may describe the properties required here.
         self.is_condition = true;
         while let Some((name, node)) = self.definition(definitions.len()) {
-            definitions.insert(name.to_owned(), self.schema(node, 0));
+            definitions.set(name, self.schema(node, 0));
         }
         if let (Value::Object(schema), false) = (&mut schema, definitions.is_empty()) {
-            schema.insert("$defs".to_owned(), definitions.into());
+            schema.set("$defs", definitions.into());
         }
         schema
     }
 
-    /// Writes a schema as full JSON Schema.
     fn schema(&mut self, node: &Node<'a>, depth: usize) -> Value {
         if node.is_never || node.entries.is_empty() {
-            return if node.is_never { json!({"not": {}}) } else { json!({}) };
+            return if node.is_never {
+                Map::only("not", Map::new().into()).into()
+            } else {
+                Map::new().into()
+            };
         }
         if self.left == 0 || depth > MAX_DEPTH {
             self.left = 0;
             self.losses.widen(&node.path, "type", TOO_LARGE);
-            return json!({});
+            return Map::new().into();
         }
         self.left -= 1;
         let mut schema = Map::new();
@@ -84,21 +87,22 @@ impl<'w, 'a> Writer<'w, 'a> {
                 Held::Reference(target) => self.reference(*target).into(),
             };
             self.is_condition = is_condition;
-            if *keyword != "required" || value != json!([]) {
-                schema.insert((*keyword).to_owned(), value);
+            if *keyword != "required" || value != Value::Array(Vec::new()) {
+                schema.set(keyword, value);
             }
         }
         for (name, keyword) in self.needed {
             if types(schema.get("type")).any(|known| known == *name) {
-                let empty = if *keyword == "properties" { required_properties(&schema) } else { json!({}) };
+                let empty =
+                    if *keyword == "properties" { required_properties(&schema) } else { Map::new().into() };
                 schema.entry(*keyword).or_insert(empty);
             }
         }
         schema.into()
     }
 
-    /// Returns the names in `required`. Names without a property are dropped from a schema that describes its properties
-    /// alone, because providers refuse such names.
+    /// Returns the names in `required`, without those that no property describes if the schema stands alone,
+    /// because providers refuse them.
     fn required(&mut self, node: &Node<'a>) -> Vec<String> {
         let mut required = node.required();
         let is_alone = !self.is_condition && !node.has("$ref") && !node.has("allOf");
@@ -112,7 +116,7 @@ impl<'w, 'a> Writer<'w, 'a> {
         required.into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns the `$ref` string that refers to the target with the index `number`, and marks that target as used.
+    /// Marks a target as used, and returns the `$ref` to it.
     pub(super) fn reference(&mut self, number: usize) -> String {
         let target = self.tree.targets.get(number).filter(|target| !target.path.is_empty());
         let Some(target) = target else { return "#".to_owned() };
@@ -122,26 +126,25 @@ impl<'w, 'a> Writer<'w, 'a> {
         format!("#/$defs/{}", target.name)
     }
 
-    /// Returns the name and the schema of the reference target at `index`, in the order of first use.
+    /// Returns the name and schema of a target, by its order of first use.
     pub(super) fn definition(&self, index: usize) -> Option<(&'w str, &'w Rc<Node<'a>>)> {
         let Target { name, node, .. } = self.tree.targets.get(*self.used.get(index)?)?;
         Some((name, node.as_ref()?))
     }
 
-    /// Writes a small copy of a schema for a remark in a description, without reporting losses.
+    /// Writes a small copy of a schema for a remark, without reporting losses.
     pub(super) fn sketch(&self, node: &Node<'a>) -> Value {
         let writer = Self::new(self.tree, Losses::default(), &[]);
         Self { left: SKETCHED, is_condition: true, ..writer }.schema(node, 0)
     }
 
-    /// Returns remarks for the description that state the constraint of a keyword.
+    /// Returns remarks that state a keyword's constraint.
     pub(super) fn remarks(&self, entry: &Entry<'a>) -> Vec<String> {
         remarks(entry.keyword, &entry.held, |node| self.sketch(node))
     }
 
-    /// Merges a schema for the same value into `node`.
-    ///
-    /// Returns remarks that state the constraints that cannot be merged, and reports these as losses.
+    /// Merges a schema for the same value into `node`, and returns remarks on what cannot be merged, which is
+    /// reported as lost.
     pub(super) fn merge_part(&mut self, node: &mut Node<'a>, part: &Node<'a>) -> Vec<String> {
         node.merge(part);
         let Some(Entry { held: Held::Schemas(apart), .. }) = node.take("allOf") else { return Vec::new() };
@@ -154,12 +157,16 @@ impl<'w, 'a> Writer<'w, 'a> {
     }
 }
 
-/// Returns the properties of an object without `properties`: a list that names none of the required members is refused.
-/// They take any value, so they are listed only if the schema says nothing of other members.
+/// Returns the missing `properties` of an object, because a list without the required members is refused.
+/// They take any value, and are listed only if the schema says nothing of other members.
 fn required_properties(schema: &Map<String, Value>) -> Value {
     let is_open = ["additionalProperties", "unevaluatedProperties"]
         .iter()
         .all(|keyword| schema.get(*keyword).is_none_or(|others| others == true));
     let names = names(schema.get("required").filter(|_| is_open));
-    names.map(|name| (name.to_owned(), json!({}))).collect::<Map<_, _>>().into()
+    let mut properties = Map::new();
+    for name in names {
+        properties.set(name, Map::new().into());
+    }
+    properties.into()
 }

@@ -1,4 +1,4 @@
-//! Compares two schemas in one walk over their properties and items.
+//! Compares two schemas in one walk.
 
 use super::SchemaChangeKind::{
     self, AddedOptional, AddedRequired, Described, NewlyRequired, NoLongerRequired, Removed, TypeChanged,
@@ -14,14 +14,13 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashSet};
 use std::ptr;
 
-/// The maximum number of pairs of schemas that are compared.
+/// The maximum number of compared pairs of schemas.
 const MOST: usize = 100_000;
 
-/// The keywords that are compared by the walk itself, or have no effect alone.
+/// The keywords that the walk compares, or without effect alone.
 const OWN: [&str; 7] = ["type", "properties", "required", "$defs", "definitions", "$schema", "$id"];
 
-/// Returns all differences. Changed and removed properties come in the order of the older schema, and added properties
-/// come last.
+/// Returns all differences, in the older schema's order, with added properties last.
 pub(super) fn changes(old: &Value, new: &Value, side: Side) -> Vec<SchemaChange> {
     let [plain_old, plain_new] = [old, new].map(plain);
     let mut comparison = Comparison {
@@ -40,7 +39,18 @@ pub(super) fn changes(old: &Value, new: &Value, side: Side) -> Vec<SchemaChange>
     comparison.found
 }
 
-/// Returns a schema without keywords that only give information.
+fn has_key(properties: Option<&Map<String, Value>>, name: &str) -> bool {
+    properties.is_some_and(|properties| properties.contains_key(name))
+}
+
+fn any_or_listed(types: BTreeSet<&str>) -> String {
+    if types.is_empty() {
+        return "any".to_owned();
+    }
+    types.into_iter().collect::<Vec<_>>().join(" or ")
+}
+
+/// Returns a schema without annotations.
 fn plain(schema: &Value) -> Value {
     let mut plain = schema.clone();
     each_subschema(&mut plain, &mut |keywords| {
@@ -54,9 +64,8 @@ struct Comparison<'a> {
     new: &'a Value,
     side: Side,
     path: String,
-    /// The pairs of schemas whose comparison has begun, so that recursive schemas come to an end.
+    /// The pairs whose comparison has begun, which ends recursion.
     seen: HashSet<(*const Value, *const Value)>,
-    /// The number of schemas around the current one.
     depth: usize,
     found: Vec<SchemaChange>,
 }
@@ -95,10 +104,7 @@ impl<'a> Comparison<'a> {
         };
         let [was, is] = [before, after].map(|keywords| types(keywords.get("type")).collect::<BTreeSet<_>>());
         if was != is {
-            let [was, is] = [was, is].map(|names| match names.len() {
-                0 => "any".to_owned(),
-                _ => names.into_iter().collect::<Vec<_>>().join(" or "),
-            });
+            let [was, is] = [any_or_listed(was), any_or_listed(is)];
             return self.add(TypeChanged, format!("the type was {was} and is {is}"));
         }
         self.depth += 1;
@@ -125,11 +131,13 @@ impl<'a> Comparison<'a> {
                 }
             });
         }
-        let is_known = |name: &str| before.is_some_and(|before| before.contains_key(name));
-        // A name that other keywords already held to a schema was no free name.
+        // A name with a schema from other keywords was not free.
         let is_free = !["patternProperties", "unevaluatedProperties"].iter().any(|it| old.contains_key(*it))
             && old.get("additionalProperties").is_none_or(Value::is_boolean);
-        for (name, _) in after.into_iter().flatten().filter(|(name, _)| !is_known(name)) {
+        for (name, _) in after.into_iter().flatten() {
+            if has_key(before, name) {
+                continue;
+            }
             let is_required = is_required.contains(&**name);
             self.at(&["properties", name], |this| match (is_free, is_required) {
                 (false, _) => this.add(Unknown, "a property is new, and its name was held to another schema"),
@@ -137,10 +145,10 @@ impl<'a> Comparison<'a> {
                 (true, false) => this.add(AddedOptional, "a property was added that may be left out"),
             });
         }
-        let is_listed = |name: &&&str| {
-            [before, after].into_iter().flatten().any(|properties| properties.contains_key(**name))
-        };
-        for name in was_required.symmetric_difference(&is_required).filter(|name| !is_listed(name)) {
+        for name in was_required.symmetric_difference(&is_required) {
+            if has_key(before, name) || has_key(after, name) {
+                continue;
+            }
             self.at(&["properties", name], |this| {
                 this.requirement(was_required.contains(name), is_required.contains(name));
             });
@@ -155,7 +163,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares all other keywords, each as a whole.
+    /// Compares all other keywords as a whole.
     fn others(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>) {
         let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
         for keyword in old.keys().chain(added).filter(|keyword| !OWN.contains(&&***keyword)) {
@@ -172,7 +180,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns whether the references inside of an unchanged keyword lead to unchanged schemas.
+    /// Returns whether references inside an unchanged keyword lead to unchanged schemas.
     fn refers_to_same(&self, keyword: &'a str, value: &'a Value) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![(keyword, value)];
@@ -196,8 +204,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns the target of a schema that is nothing but a reference, and any other schema itself. A target with a reference
-/// beside other keywords is not left out.
+/// Follows schemas that are nothing but a reference; a target with other keywords beside one stays.
 fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..MAX_DEPTH {
         let keywords = schema.as_object().filter(|keywords| keywords.len() == 1);
@@ -209,7 +216,6 @@ fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     None
 }
 
-/// Returns a JSON difference of a keyword.
 fn change(keyword: &str, was: Option<&Value>, is: Option<&Value>) -> String {
     let text = |value: &Value| shorten(&value.to_string());
     match (was, is) {

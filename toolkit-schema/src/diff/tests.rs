@@ -1,10 +1,10 @@
-//! Tests of every kind of change, and its effect on arguments and results.
+//! Tests of every kind of change, and its effect.
 
 use super::Compatibility::{self, Breaking, Compatible};
 use super::SchemaDiff;
 use serde_json::{Value, json};
 
-/// Compares two versions of the parameter `a`, and checks the effect and the explanation.
+/// Compares two versions of the parameter `a`.
 #[track_caller]
 fn check(old: &Value, new: &Value, effect: Compatibility, why: &str) {
     let object = |schema: &Value| json!({"type": "object", "properties": {"a": schema}});
@@ -56,7 +56,7 @@ fn changes_behind_references_are_found() {
     for (schema, what) in [
         (json!({"not": {"$ref": "#/$defs/T"}}), "what `not` refers to changed"),
         (json!({"if": {}, "then": {"$ref": "#/$defs/T"}}), "what `then` refers to changed"),
-        // A reference beside other keywords, at the start of a chain and in the middle of it.
+        // References beside other keywords, in a chain.
         (json!({"$ref": "#/$defs/T", "minimum": 0}), "what `$ref` refers to changed"),
         (json!({"$ref": "#/$defs/Beside"}), "what `$ref` refers to changed"),
         (json!({"not": {"$ref": "#/$defs/Beside"}}), "what `not` refers to changed"),
@@ -136,11 +136,9 @@ fn references_are_followed_and_recursion_ends() {
         "breaking at `#/properties/root/properties/leaf`: the type was string and is boolean"
     );
 
-    // Moving a schema into a definition is no change.
     let named = json!({"properties": {"a": {"$ref": "#/$defs/A", "description": "d"}}, "$defs": {"A": {"type": "string"}}});
     let plain = json!({"properties": {"a": {"type": "string", "description": "d"}}});
     assert!(SchemaDiff::of_arguments(&named, &plain).is_empty());
-    // The comparison of a recursive schema with any other schema ends, too.
     let endless = json!({"items": {"$ref": "#"}});
     assert_eq!(SchemaDiff::of_arguments(&endless, &json!({})).compatibility(), Breaking);
     let circle = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});

@@ -1,11 +1,11 @@
-//! Lists and objects: their parts, one by one, each with its matcher.
+//! Lists and objects, read part by part, each with its matcher.
 
 use super::{FREE, ReadError, Reader};
 use crate::plan::{MOST_FIELDS, Matcher, Object};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 use std::borrow::Cow;
 
-/// The maximum number of members of a map, which are compared with each other.
+/// The maximum number of a map's members, which are compared with each other.
 const MOST_MEMBERS: usize = 8;
 
 /// The fields of an object that is being read.
@@ -14,7 +14,7 @@ struct Fields<'t> {
     object: &'t Object,
     /// A bit for each field that has been read.
     seen: u64,
-    /// The field that models send next: they mostly follow the order of the schema.
+    /// The likely next field, because models mostly follow the schema's order.
     guess: usize,
 }
 
@@ -23,8 +23,7 @@ impl<'t> Fields<'t> {
         Self { object, seen: 0, guess: 0 }
     }
 
-    /// Reads the name of the next field and the colon after it. Returns the index of the field, whose value comes next, or
-    /// `None` after the last field.
+    /// Reads the name and colon of the next field, and returns its index, or `None` after the last.
     #[inline]
     fn next(&mut self, reader: &mut Reader<'t>) -> Result<Option<usize>, ReadError> {
         let is_first = self.seen == 0;
@@ -95,10 +94,10 @@ impl<'r, 't> Arguments<'r, 't> {
         }
     }
 
-    /// Returns the index of the next parameter, whose value comes next, or `None` after the last.
+    /// Returns the index of the parameter whose value comes next, or `None` after the last.
     ///
     /// # Errors
-    /// The plan does not accept the argument, or a required one is missing.
+    /// The plan refuses the argument, or a required one is missing.
     #[inline]
     pub fn next_parameter(&mut self) -> Result<Option<usize>, ReadError> {
         let next = self.fields.next(self.reader)?;
@@ -108,7 +107,7 @@ impl<'r, 't> Arguments<'r, 't> {
         Ok(next)
     }
 
-    /// Returns whether an argument for the parameter at `index` has been read.
+    /// Returns whether an argument for `index` has been read.
     #[must_use]
     pub fn has(&self, index: usize) -> bool {
         index < MOST_FIELDS && self.fields.seen >> index & 1 == 1
@@ -126,25 +125,23 @@ impl<'r, 't> Arguments<'r, 't> {
 pub(crate) struct Members<'r, 't> {
     reader: &'r mut Reader<'t>,
     rule: MembersRule<'t>,
-    /// Whether no member has been read.
     is_first: bool,
-    /// Whether the closing bracket has been read.
     is_closed: bool,
 }
 
-/// What the plan says about the members of an object.
+/// The plan's rule for the members of an object.
 #[derive(Debug)]
 enum MembersRule<'t> {
     /// Any members.
     Free,
-    /// Members with any names, all of them different.
+    /// Members with different names.
     Map { item: &'t Matcher, names: Vec<Cow<'t, str>> },
-    /// None but these members, each at most once.
+    /// Only these members, each at most once.
     Fields(Fields<'t>),
 }
 
 impl<'r, 't> Members<'r, 't> {
-    /// Reads the opening bracket of an object, which comes next.
+    /// Reads the opening bracket of an object.
     pub(super) fn open(reader: &'r mut Reader<'t>, matcher: &'t Matcher) -> Result<Self, ReadError> {
         let rule = match matcher {
             Matcher::Object(object) => MembersRule::Fields(Fields::new(object)),
@@ -164,7 +161,7 @@ impl<'r, 't> Members<'r, 't> {
         self.reader
     }
 
-    /// Reads the name of the next member and the colon after it. Returns `None` after the last member.
+    /// Reads the name and colon of the next member, or returns `None` after the last.
     pub(super) fn next_name(&mut self) -> Result<Option<Cow<'t, str>>, ReadError> {
         let reader = &mut *self.reader;
         if let MembersRule::Fields(fields) = &mut self.rule {
@@ -193,10 +190,10 @@ impl<'r, 't> Members<'r, 't> {
         Ok(Some(name))
     }
 
-    /// Ends an object of which all members have been read.
+    /// Ends an object after its last member.
     ///
     /// # Errors
-    /// More members follow, or a required one was not given.
+    /// More members follow, or a required one is missing.
     pub(super) fn close(mut self) -> Result<(), ReadError> {
         if !self.is_closed && self.next_name()?.is_some() {
             return Err(serde::de::Error::custom("trailing characters"));
@@ -230,14 +227,12 @@ pub(crate) struct Items<'r, 't> {
     item: &'t Matcher,
     least: usize,
     most: usize,
-    /// The number of items that have been read.
     count: usize,
-    /// Whether the closing bracket has been read.
     is_closed: bool,
 }
 
 impl<'r, 't> Items<'r, 't> {
-    /// Reads the opening bracket of a list, which comes next.
+    /// Reads the opening bracket of a list.
     #[inline]
     pub(super) fn open(reader: &'r mut Reader<'t>, matcher: &'t Matcher) -> Result<Self, ReadError> {
         let (item, least, most) = match matcher {
@@ -266,7 +261,7 @@ impl<'r, 't> Items<'r, 't> {
         self.reader
     }
 
-    /// Ends a list of which all items have been read.
+    /// Ends a list after its last item.
     pub(crate) fn close(mut self) -> Result<(), ReadError> {
         if !self.is_closed && self.next()? {
             return Err(serde::de::Error::custom("trailing characters"));
@@ -298,7 +293,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Returns whether another part comes next. Reads the comma before it, or the closing bracket.
+    /// Reads a comma or the closing bracket, and returns whether another part follows.
     #[inline]
     fn part_follows(&mut self, close: u8, is_first: bool) -> Result<bool, ReadError> {
         let next = self.peek()?;

@@ -121,7 +121,7 @@ fn visit_text<'t, V: Visitor<'t>>(text: Cow<'t, str>, visitor: V) -> Result<V::V
     }
 }
 
-/// Methods that read a value of one JSON type.
+/// Methods for values of one JSON type.
 macro_rules! forward {
     ($($method:ident => $to:ident)*) => {
         $(
@@ -150,10 +150,11 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
             _ => match self.checked_number(first, matcher)? {
                 Number::Unsigned(number) => visitor.visit_u64(number),
                 Number::Negative(number) => visitor.visit_i64(number),
-                // With a feature of serde_json, its numbers keep all digits.
-                Number::Wide(text) | Number::Fraction(text) => serde_json::Deserializer::from_str(text)
-                    .deserialize_any(visitor)
-                    .map_err(ReadError::custom),
+                // A feature of serde_json makes its numbers keep all digits.
+                Number::Wide(text) | Number::Fraction(text) => {
+                    let number: serde_json::Number = text.parse().map_err(ReadError::custom)?;
+                    number.deserialize_any(visitor).map_err(ReadError::custom)
+                }
             },
         }
     }
@@ -180,7 +181,7 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
             Number::Unsigned(number) => visitor.visit_u64(number),
             Number::Negative(number) => visitor.visit_i64(number),
             Number::Wide(text) | Number::Fraction(text) => match text.parse::<f32>() {
-                // A text that is rounded to a double first is rounded twice.
+                // Text rounded to a double first is rounded twice.
                 Ok(number) if number.is_finite() => visitor.visit_f64(number.into()),
                 _ => visitor.visit_f64(Number::float(text)?),
             },
@@ -346,7 +347,7 @@ impl<'t> Deserializer<'t> for &mut Reader<'t> {
     }
 }
 
-/// An enum as an object whose only member is the variant.
+/// An enum as an object with the variant as its only member.
 struct DataVariant<'m, 'r, 't>(&'m mut Members<'r, 't>);
 
 impl<'t> EnumAccess<'t> for DataVariant<'_, '_, 't> {

@@ -3,14 +3,13 @@
 use serde::de::{Error, Expected, Unexpected};
 use std::fmt;
 
-/// The error of a type that refuses a value. Without a message, the text is no JSON, or the plan does not accept the value.
+/// The error of a refused value, without a message if the text is no JSON or the plan does not accept it.
 pub struct ReadError(Option<Box<ReadMessage>>);
 
-/// A message behind a pointer: results of reading are small enough for registers.
+/// A message behind a pointer, so that results of reading fit into registers.
 struct ReadMessage(String);
 
 impl ReadError {
-    /// An error without a message, which costs nothing.
     pub(super) const REFUSED: Self = Self(None);
 }
 

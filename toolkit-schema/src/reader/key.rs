@@ -1,4 +1,4 @@
-//! The name of a member or of a variant, which a type decodes as a string, a number or an enum.
+//! The name of a member or variant, decoded as a string, a number or an enum.
 
 use super::{Number, ReadError, Reader};
 use serde::de::value::CowStrDeserializer;
@@ -6,7 +6,6 @@ use serde::de::{Deserializer, EnumAccess, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use std::borrow::Cow;
 
-/// The name of a member.
 pub(super) struct Key<'t>(pub(super) Cow<'t, str>);
 
 impl<'t> Key<'t> {
@@ -26,7 +25,6 @@ impl<'t> Key<'t> {
 }
 
 impl Reader<'_> {
-    /// Reads a text that is nothing but a number.
     fn whole_number(&mut self) -> Option<Number<'_>> {
         let first = *self.text.as_bytes().first()?;
         let number = self.number(first).ok()?;
@@ -97,7 +95,6 @@ impl<'t> Deserializer<'t> for Key<'t> {
     }
 }
 
-/// The name of a variant without data.
 pub(super) struct UnitVariant<'t>(pub(super) Cow<'t, str>);
 
 impl<'t> EnumAccess<'t> for UnitVariant<'t> {

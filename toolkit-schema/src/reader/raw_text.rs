@@ -4,10 +4,10 @@ use super::ReadError;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, MapAccess};
 
-/// The name by which serde_json's `RawValue` asks for the text of a value.
-pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+/// The name by which serde_json's `RawValue` asks for text.
+pub const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// The text of a value, in the form that serde_json's `RawValue` takes.
+/// Text for serde_json's `RawValue`.
 pub(super) struct RawText<'t>(pub(super) Option<&'t str>);
 
 impl<'t> MapAccess<'t> for RawText<'t> {

@@ -1,4 +1,4 @@
-//! Tests that the reader reads what `serde_json` reads, with its messages.
+//! Tests that the reader agrees with `serde_json`, also in messages.
 
 use super::Reader;
 use crate::contract::Contract;
@@ -15,7 +15,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     Reader::unchecked(text).decode().map_err(|error| error.to_string())
 }
 
-/// Asserts that both read the text as the same value, or refuse it. Returns the message of a refusal.
+/// Asserts that both agree, and returns the message of a refusal.
 fn agree<T: DeserializeOwned + Debug>(text: &str) -> Option<String> {
     let expected = serde_json::from_str::<T>(text).map_err(|error| error.to_string());
     let read = read::<T>(text);
@@ -23,7 +23,6 @@ fn agree<T: DeserializeOwned + Debug>(text: &str) -> Option<String> {
     read.err()
 }
 
-/// Asserts that both refuse the text with the same message.
 fn agree_on_message<T: DeserializeOwned + Debug>(text: &str) {
     let expected = serde_json::from_str::<T>(text).unwrap_err().to_string();
     let message = agree::<T>(text).unwrap_or_default();
@@ -169,7 +168,7 @@ fn what_a_type_refuses_is_refused_with_the_same_message() {
     ] {
         agree_on_message::<Every>(text);
     }
-    // Where `serde_json` says less.
+    // `serde_json` says less here.
     for (text, message) in [
         (r#"{"level":5}"#, "invalid type: integer `5`, expected enum Level"),
         (r#"{"shape":true}"#, "invalid type: boolean `true`, expected enum Shape"),
@@ -177,7 +176,6 @@ fn what_a_type_refuses_is_refused_with_the_same_message() {
     ] {
         assert_eq!(agree::<Every>(text).as_deref(), Some(message));
     }
-    // The place is that of the refused value.
     let mut reader = Reader::unchecked(r#"{"tuple":[1,"a"],"small":"x","single":1}"#);
     assert!(reader.decode::<Every>().is_err());
     assert_eq!(reader.offset(), r#"{"tuple":[1,"a"],"small":"x""#.len());
@@ -263,7 +261,6 @@ fn texts_without_escapes_are_borrowed() {
     assert!(<&str>::deserialize(&mut Reader::unchecked(r#""\n""#)).is_err());
 }
 
-/// A JSON value of few levels.
 fn value() -> impl Strategy<Value = Value> {
     let name = prop_oneof![Just("a".to_owned()), Just("b\"".to_owned()), "[a-zé\\\\]{0,9}"];
     let leaf = prop_oneof![
@@ -290,7 +287,6 @@ proptest! {
         prop_assert_eq!(agree::<Value>(&text), None);
     }
 
-    /// One character is put in place of another.
     #[test]
     fn a_damaged_text_is_refused_where_serde_json_refuses_it(
         value in value(), at: prop::sample::Index, put in r#"[\[\]{},:"\\ 0-9eE.+untf-]"#, length in 0_usize..2,
@@ -326,7 +322,7 @@ proptest! {
     }
 }
 
-/// A type that takes a value which it cannot read for none.
+/// A type that ignores values which it cannot read.
 #[derive(Debug, Deserialize)]
 struct Lenient {
     #[serde(default, deserialize_with = "or_none")]

@@ -1,7 +1,8 @@
-//! The tokens of JSON: strings, numbers and literals, each with what a matcher says about it.
+//! The tokens of JSON, each with its matcher's part.
 
 use super::{DIGITS, ReadError, Reader};
 use crate::plan::Matcher;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// A number as serde's visitors take it.
@@ -16,10 +17,10 @@ pub(crate) enum Number<'t> {
 }
 
 impl Number<'_> {
-    /// Returns the number nearest to the text of a wide integer or of a fraction.
+    /// Returns the number nearest to a wide integer or a fraction.
     ///
     /// # Errors
-    /// It is beyond the range of an `f64`.
+    /// It is beyond the range of `f64`.
     pub(super) fn float(text: &str) -> Result<f64, ReadError> {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
@@ -38,7 +39,8 @@ fn plain_length(text: &[u8]) -> usize {
         let word = u64::from_le_bytes(*bytes);
         let quotes = word ^ (ONES * u64::from(b'"'));
         let backslashes = word ^ (ONES * u64::from(b'\\'));
-        // Subtracting one sets the highest bit of a byte that is 0, and subtracting 32 that of a control character.
+        // Subtracting one sets the highest bit of a zero byte, and subtracting 32 that of a control
+        // character.
         let found = (quotes.wrapping_sub(ONES) & !quotes)
             | (backslashes.wrapping_sub(ONES) & !backslashes)
             | (word.wrapping_sub(ONES * 32) & !word);
@@ -46,12 +48,12 @@ fn plain_length(text: &[u8]) -> usize {
             return index * 8 + (found & HIGH).trailing_zeros() as usize / 8;
         }
     }
-    let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0..32);
-    words.len() * 8 + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
+    let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..32));
+    words.len() * 8 + end.unwrap_or(rest.len())
 }
 
 impl<'t> Reader<'t> {
-    /// Skips white space and returns the next byte without consuming it, or `None` at the end of the text.
+    /// Skips white space, and returns the next byte without consuming it.
     #[inline]
     pub(super) fn skip_white_space(&mut self) -> Option<u8> {
         loop {
@@ -62,7 +64,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the next byte that is no white space, without consuming it.
+    /// Returns the next byte after white space, without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Result<u8, ReadError> {
         match self.skip_white_space() {
@@ -71,7 +73,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Consumes the byte if it comes next. Returns whether it was consumed.
+    /// Consumes the byte if it comes next, and returns whether it did.
     #[inline]
     pub(super) fn accept(&mut self, byte: u8) -> bool {
         let is_next = self.text.as_bytes().get(self.at) == Some(&byte);
@@ -104,7 +106,7 @@ impl<'t> Reader<'t> {
         Ok(is_true)
     }
 
-    /// Reads a string. Its opening quote comes next.
+    /// Reads a string from its opening quote.
     pub(super) fn checked_text(&mut self, matcher: &Matcher) -> Result<Cow<'t, str>, ReadError> {
         let text = self.string()?;
         let is_accepted = match matcher {
@@ -134,19 +136,24 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a string that has a backslash or a control character at `end`.
+    /// Reads a string with a backslash or control character at `end`.
     #[cold]
     fn escaped(&mut self, start: usize, end: usize) -> Result<Cow<'t, str>, ReadError> {
         self.skip_from(end, false)?;
         let quoted = self.text.get(start - 1..self.at).unwrap_or_default();
-        serde_json::from_str(quoted).map(Cow::Owned).map_err(|error| {
-            // The place in the string is not the place in the text.
-            let message = error.to_string();
-            serde::de::Error::custom(message.split(" at line ").next().unwrap_or_default())
-        })
+        match quoted.parse() {
+            Ok(Value::String(text)) => Ok(Cow::Owned(text)),
+            Ok(_) => Err(self.refuse()),
+            Err(error) => {
+                // The place in the string is not the place in the text.
+                let message = error.to_string();
+                Err(serde::de::Error::custom(message.split(" at line ").next().unwrap_or_default()))
+            }
+        }
     }
 
-    /// Skips a string. Its opening quote comes next. With `is_unicode`, refuses escapes that may be no text in Unicode.
+    /// Skips a string from its opening quote. With `is_unicode`, escapes that may be invalid Unicode are
+    /// refused.
     pub(super) fn skip_string(&mut self, is_unicode: bool) -> Result<(), ReadError> {
         let start = self.at + 1;
         self.skip_from(start, is_unicode)
@@ -174,7 +181,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Reads an integer of few digits. Reads nothing if another value comes next.
+    /// Reads an integer of few digits, or nothing before another value.
     #[inline]
     pub(super) fn small_integer(&mut self, first: u8) -> Option<i64> {
         let is_negative = first == b'-';
@@ -191,7 +198,7 @@ impl<'t> Reader<'t> {
             digits += 1;
         }
         let is_whole = !matches!(rest.get(digits), Some(b'.' | b'e' | b'E'));
-        // A number has no zeros before it. Serde takes `-0` for a number with a fraction.
+        // A number has no leading zeros, and serde takes `-0` for a fraction.
         let is_plain = if rest.first() == Some(&b'0') { digits == 1 && !is_negative } else { digits > 0 };
         if digits > DIGITS || !is_whole || !is_plain {
             return None;
@@ -222,7 +229,7 @@ impl<'t> Reader<'t> {
         if is_accepted { Ok(number) } else { Err(self.refuse()) }
     }
 
-    /// Reads a number, which begins with `first`.
+    /// Reads a number that begins with `first`.
     pub(super) fn number(&mut self, first: u8) -> Result<Number<'t>, ReadError> {
         if let Some(number) = self.small_integer(first) {
             return Ok(match u64::try_from(number) {
@@ -258,7 +265,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Reads digits, and returns how many.
+    /// Reads digits and counts them.
     fn digits(&mut self) -> Result<usize, ReadError> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

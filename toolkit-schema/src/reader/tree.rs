@@ -2,10 +2,11 @@
 
 use super::containers::{Items, Members};
 use super::{FREE, ReadError, Reader};
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, Member};
+use serde::de::Error as _;
 
 impl<'t> Reader<'t> {
-    /// Reads a value with its text. No plan is followed.
+    /// Reads a value with its text, without a plan.
     pub(crate) fn json(&mut self) -> Result<Json<'t>, ReadError> {
         let first = self.peek()?;
         let start = self.at;
@@ -40,5 +41,54 @@ impl<'t> Reader<'t> {
             }
         };
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
+    }
+
+    /// Reads an object's members with the text of their values, which is known to be JSON.
+    pub(crate) fn members(&mut self) -> Result<Vec<Member<'t>>, ReadError> {
+        if self.peek()? != b'{' {
+            return Err(ReadError::custom("expected an object"));
+        }
+        let mut found = Vec::new();
+        let mut members = Members::open(self, &FREE)?;
+        while let Some(name) = members.next_name()? {
+            let reader = members.reader();
+            reader.peek()?;
+            let start = reader.at;
+            reader.skip_known()?;
+            found.push((name, reader.text.get(start..reader.at).unwrap_or_default()));
+        }
+        members.close()?;
+        Ok(found)
+    }
+
+    /// Skips a value of any depth in known JSON.
+    fn skip_known(&mut self) -> Result<(), ReadError> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => self.skip_string(false)?,
+                b'{' | b'[' => {
+                    self.at += 1;
+                    depth += 1;
+                }
+                b'}' | b']' => {
+                    self.at += 1;
+                    depth = depth.saturating_sub(1);
+                }
+                b',' | b':' => self.at += 1,
+                _ => self.skip_word()?,
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_word(&mut self) -> Result<(), ReadError> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let length = rest.iter().take_while(is_part).count();
+        self.at += length;
+        if length == 0 { Err(self.refuse()) } else { Ok(()) }
     }
 }

@@ -1,15 +1,15 @@
-//! Loops of references, by which a schema stands inside of itself, for providers that refuse some of them.
+//! Loops of references, for providers that refuse some of them.
 
 use super::{escape, target};
 use crate::dialect::SchemaLoss;
+use crate::index::{AddressMap, address};
 use crate::keyword::{Role, Subschema, subschemas};
+use crate::keywords::Keywords;
 use crate::types::{names, types};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ptr;
 
-/// The parts of a value that a provider lets a loop of references lead through, because a value may lack them.
+/// The parts of a value through which a provider allows loops, because they may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopExits {
     /// Members that are not required.
@@ -18,10 +18,10 @@ pub enum LoopExits {
     EmptyParts,
 }
 
-/// Changes each loop of references that leads through none of the parts in `exits`, and returns the losses.
+/// Changes each loop of references that leads through no part in `exits`, and returns the losses.
 ///
-/// The properties on such a loop are no longer required. A loop without a property is cut off where it closes. Both accept
-/// more values than before.
+/// Properties on it are not required, and a loop without a property is cut off where it closes. Both accept
+/// more values.
 pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
     let mut losses = Vec::new();
     let graph = Graph::new(schema, exits);
@@ -49,8 +49,7 @@ pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss
     losses
 }
 
-/// Removes `name` from the required members of an object schema. The description of the property says that it belongs to
-/// each object.
+/// Removes `name` from `required`, and says in its description that it belongs to each object.
 fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|required| required != name);
@@ -60,17 +59,19 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     }
     let property = object.get_mut("properties").and_then(|properties| properties.get_mut(name));
     if let Some(Value::Object(property)) = property {
-        let description = property.get("description").and_then(Value::as_str);
-        let description = description.map(|text| format!("{text}\n")).unwrap_or_default();
-        property.insert("description".to_owned(), format!("{description}Required.").into());
+        let description = match property.get("description").and_then(Value::as_str) {
+            Some(text) => format!("{text}\nRequired."),
+            None => "Required.".to_owned(),
+        };
+        property.set("description", description.into());
     }
 }
 
-/// The schemas of a document, and how a value of one contains a value of another.
+/// The schemas of a document, and how their values contain each other.
 struct Graph<'a> {
     schemas: Vec<GraphSchema<'a>>,
     links: Vec<Link<'a>>,
-    /// The number of the first link of each schema. The links of a schema follow each other.
+    /// The first link of each schema, followed by its others.
     first: Vec<usize>,
 }
 
@@ -80,7 +81,7 @@ struct GraphSchema<'a> {
     path: String,
 }
 
-/// The step from a schema to one inside of it, or to the target of its reference.
+/// The step from a schema to one inside, or to a reference's target.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     from: usize,
@@ -96,22 +97,23 @@ enum LinkKind<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Lists the schemas of a document, with all links but those through the parts in `exits`.
+    /// Lists the schemas of a document, and all links except through the parts in `exits`.
     fn new(root: &'a Value, exits: LoopExits) -> Self {
         let mut schemas = vec![GraphSchema { schema: root, path: String::new() }];
-        let mut numbers = HashMap::from([(ptr::from_ref(root), 0)]);
+        let mut numbers = AddressMap::default();
+        numbers.insert(address(root), 0);
         let mut next = 0;
         while let Some(GraphSchema { schema, path }) = schemas.get(next) {
-            let inside = subschemas(schema).map(|inside| GraphSchema {
-                path: match &inside.key {
+            let mut found: Vec<GraphSchema<'a>> = Vec::new();
+            for inside in subschemas(schema) {
+                let path = match &inside.key {
                     Some(key) => format!("{path}/{}/{}", inside.keyword, escape(key)),
                     None => format!("{path}/{}", inside.keyword),
-                },
-                schema: inside.schema,
-            });
-            let inside: Vec<GraphSchema<'a>> = inside.collect();
-            for place in inside {
-                numbers.insert(ptr::from_ref(place.schema), schemas.len());
+                };
+                found.push(GraphSchema { schema: inside.schema, path });
+            }
+            for place in found {
+                numbers.insert(address(place.schema), schemas.len());
                 schemas.push(place);
             }
             next += 1;
@@ -121,13 +123,12 @@ impl<'a> Graph<'a> {
         for (from, GraphSchema { schema, .. }) in schemas.iter().enumerate() {
             first.push(links.len());
             if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
-                && let Some(&to) =
-                    target(root, reference).and_then(|target| numbers.get(&ptr::from_ref(target)))
+                && let Some(&to) = target(root, reference).and_then(|target| numbers.get(address(target)))
             {
                 links.push(Link { from, to, kind: LinkKind::Reference(reference) });
             }
             for inside in subschemas(schema) {
-                if let Some(&to) = numbers.get(&ptr::from_ref(inside.schema))
+                if let Some(&to) = numbers.get(address(inside.schema))
                     && let Some(kind) = exits.link(schema, &inside)
                 {
                     links.push(Link { from, to, kind });
@@ -137,16 +138,16 @@ impl<'a> Graph<'a> {
         Self { schemas, links, first }
     }
 
-    /// Returns the links that are parts of loops.
+    /// Returns the links on loops.
     fn looping(&self) -> impl Iterator<Item = &Link<'a>> {
         let loops = self.loops();
         self.links.iter().filter(move |link| loops.get(link.from) == loops.get(link.to))
     }
 
-    /// Returns, for each schema, a number that it has in common with the schemas on the same loops.
+    /// Returns a number for each schema, the same for schemas on the same loops.
     ///
-    /// This is Kosaraju's algorithm: the schemas are followed to their ends first, and then backwards, in the reverse order
-    /// of these ends. It needs no recursion, so a long chain of references cannot exhaust the stack.
+    /// This is Kosaraju's algorithm: follow schemas to their ends, then backwards in the reverse order of
+    /// these ends. It does not recur, so long chains cannot exhaust the stack.
     fn loops(&self) -> Vec<usize> {
         let mut ended = Vec::new();
         let mut seen = vec![false; self.schemas.len()];
@@ -179,13 +180,13 @@ impl<'a> Graph<'a> {
         loops
     }
 
-    /// Returns the path of the object and the name of the property, if the link is one of a property.
+    /// Returns the object's path and the property's name, if the link is a property.
     fn property(&self, link: &Link<'_>) -> Option<(String, String)> {
         let LinkKind::Property(name) = link.kind else { return None };
         Some((self.schemas.get(link.from)?.path.clone(), name.to_owned()))
     }
 
-    /// Returns the path of a reference and what is said instead of it.
+    /// Returns the path of a reference and its replacement.
     fn cut_off(&self, link: &Link<'_>) -> Option<(String, Value)> {
         let LinkKind::Reference(reference) = link.kind else { return None };
         let name = reference.rsplit(['/', '#']).find(|part| !part.is_empty()).unwrap_or("root");
@@ -198,7 +199,7 @@ impl<'a> Graph<'a> {
 }
 
 impl LoopExits {
-    /// Returns the kind of link to a schema inside of `schema`, or `None` if the value may lack this part.
+    /// Returns the kind of link to an inner schema, or `None` if values may lack this part.
     fn link<'a>(self, schema: &Value, inside: &Subschema<'a>) -> Option<LinkKind<'a>> {
         match (inside.keyword, &inside.key) {
             _ if inside.role == Role::Definitions => None,

@@ -1,4 +1,4 @@
-//! References as providers take them, compared with the original schemas by a validator.
+//! References as providers take them, compared with the originals by a validator.
 
 #![cfg(feature = "jsonschema")]
 
@@ -10,7 +10,6 @@ use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
 use std::ptr;
 
-/// Generates a `$ref` beside any of the other keywords.
 fn reference(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let target = select(vec!["#/$defs/A", "#/$defs/Object", "#/$defs/Word"]);
     let beside = json!({
@@ -91,7 +90,7 @@ proptest! {
     }
 }
 
-/// Converts a document of one definition, `T`. Returns it afterwards, with the losses.
+/// Returns a converted document with one definition, `T`, and the losses.
 #[track_caller]
 fn fitted(definition: Value, exits: LoopExits) -> (Value, Vec<String>) {
     let mut schema = json!({"type": "object", "properties": {"t": {"$ref": "#/$defs/T"}}, "required": ["t"],
@@ -105,7 +104,6 @@ fn fitted(definition: Value, exits: LoopExits) -> (Value, Vec<String>) {
     (schema["$defs"]["T"].take(), losses.collect())
 }
 
-/// Returns a definition with the required properties `name` and `next`.
 fn node(next: &Value) -> Value {
     json!({"type": "object", "properties": {"name": {"type": "string"}, "next": next}, "required": ["name", "next"]})
 }
@@ -168,7 +166,7 @@ fn a_long_chain_of_references_ends() {
     assert_eq!(losses.len(), 3_001);
 }
 
-/// Returns whether a value of a schema needs a value of a schema in `open`. It follows what no value can lack.
+/// Returns whether a value of a schema needs one of a schema in `open`, by parts that it cannot lack.
 fn closes(root: &Value, schema: &Value, exits: LoopExits, open: &mut Vec<*const Value>) -> bool {
     if open.contains(&ptr::from_ref(schema)) {
         return true;
@@ -202,7 +200,7 @@ proptest! {
             let required = if is_required { json!(["a"]) } else { json!([]) };
             schema["$defs"][name] = json!({"properties": {"a": inner}, "required": required});
         }
-        // The validator takes no reference that leads back to itself at once.
+        // The validator takes no reference that leads to itself at once.
         let before = jsonschema::draft202012::new(&schema);
         let losses = fit_references(&mut schema, exits);
         prop_assert!(is_isolated(&schema), "{}", schema);

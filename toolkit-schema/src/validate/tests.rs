@@ -34,7 +34,7 @@ fn every_violation_is_reported_with_its_path() {
     );
 }
 
-/// Tests each keyword alone, so its message cannot describe another keyword.
+/// Tests each keyword alone, so that no message is another's.
 #[test]
 fn every_keyword_has_a_message() {
     for (schema, value, expected) in [

@@ -13,7 +13,7 @@ struct Function<'a, P> {
     parameters: P,
 }
 
-/// Writes names, descriptions and schemas as the list of tools that the Chat API takes.
+/// Writes names, descriptions and schemas as the Chat API's tools.
 pub fn chat_definitions<'a, P: Serialize>(tools: impl Iterator<Item = (&'a str, &'a str, P)>) -> String {
     let definitions: Vec<_> = tools
         .map(|(name, description, parameters)| Definition {

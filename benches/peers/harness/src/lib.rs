@@ -1,4 +1,4 @@
-//! What every contestant has in common: the calls, their results, and the ways to measure them.
+//! What contestants share: the calls, their results, and the ways to measure.
 
 mod calls;
 mod chat;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What a call returns, so that no contestant copies a text only to be measured.
+/// A call's result, which no contestant has to copy to be measured.
 pub trait Output: Send + 'static {
     /// The text for the model.
     fn text(&self) -> Cow<'_, str>;
@@ -29,16 +29,16 @@ impl Output for String {
 pub trait Contestant: Send + Sync + Sized + 'static {
     type Output: Output;
 
-    /// Registers the tools. A runtime is entered.
+    /// Registers the tools, inside a runtime.
     fn new() -> Self;
 
-    /// Calls a tool by name: JSON text in, JSON text out.
+    /// Calls a tool by name, from JSON to JSON.
     fn call(&self, tool: &str, arguments: &str) -> impl Future<Output = Result<Self::Output, String>> + Send;
 
-    /// The definitions of all tools, as the list that the Chat API takes.
+    /// The definitions of all tools, as the Chat API takes them.
     fn definitions(&self) -> String;
 
-    /// Makes these calls of `wait` at once. By default each is a task.
+    /// Makes these calls of `wait` at once, by default as tasks.
     fn at_once(
         self: &Arc<Self>,
         arguments: Vec<String>,
@@ -59,7 +59,7 @@ pub trait Contestant: Send + Sync + Sized + 'static {
     }
 }
 
-/// The program of a contestant. What it measures is told by its arguments:
+/// Runs a contestant, which measures what its arguments say:
 ///
 /// | | |
 /// | --- | --- |

@@ -9,9 +9,9 @@ use tokio::runtime::{Builder, Runtime};
 type Outcome = Result<(), String>;
 
 const AT_ONCE: u32 = 10_000;
-/// How often 10,000 calls are made at once; the median is printed.
+/// How often 10,000 calls are made at once, for the median.
 const ROUNDS: usize = 31;
-/// How often a batch of calls is timed. A batch is so short that most are not interrupted by other work.
+/// How often a short batch of calls is timed, mostly without interruption.
 const BATCHES: usize = 501;
 const LONG_ENOUGH: Duration = Duration::from_micros(300);
 
@@ -50,7 +50,7 @@ fn call_of(tool: &str) -> Result<Call, String> {
     CALLS.into_iter().find(|call| call.tool == tool).ok_or_else(|| format!("no call of `{tool}`"))
 }
 
-/// Polls a call once, so that no cost of a runtime is measured.
+/// Polls a call once, without a runtime's cost.
 #[inline]
 fn finish<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -59,7 +59,6 @@ fn finish<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Makes a call and looks at the text.
 #[inline]
 fn call_once<C: Contestant>(contestant: &C, call: Call) {
     if let Some(Ok(output)) = finish(contestant.call(black_box(call.tool), black_box(call.arguments))) {
@@ -106,7 +105,7 @@ fn repeat(count: &str, runtime: &Runtime, mut work: impl FnMut()) -> Outcome {
     Ok(())
 }
 
-/// Prints the median of the nanoseconds of a call.
+/// Prints the median nanoseconds of a call.
 fn time<C: Contestant>(contestant: &C, call: Call, runtime: &Runtime) -> Outcome {
     let _entered = runtime.enter();
     let batch = |count: u32| {
@@ -125,7 +124,7 @@ fn time<C: Contestant>(contestant: &C, call: Call, runtime: &Runtime) -> Outcome
     Ok(())
 }
 
-/// Prints the median of the milliseconds of all calls, with a decimal.
+/// Prints the median milliseconds of all calls.
 fn at_once<C: Contestant>(contestant: &Arc<C>, runtime: &Runtime) -> Outcome {
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {

@@ -41,7 +41,7 @@ pub struct Summary {
     total: f64,
 }
 
-/// The work of `create_order`. What it does not need is passed all the same, so that it has to be decoded.
+/// The work of `create_order`. Unneeded values are passed too, so that they are decoded.
 pub fn summary(
     customer: String,
     lines: impl Iterator<Item = (u32, f64)> + Clone,

@@ -1,4 +1,4 @@
-//! The log of one conversation: a file with the id of the log in the first line, and one line for each save.
+//! The log of one conversation: a file with the log's id in the first line, and one line for each save.
 
 use super::{create_folder, replace_file, sync_folder};
 use crate::random;
@@ -8,61 +8,70 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use toolkit_agent::session::ConversationLog;
 
-/// The number of bytes of the first line: 16 hexadecimal digits in quotes.
+/// The bytes of the first line: 16 hexadecimal digits in quotes.
 const HEADER: usize = 19;
-/// The number of bits in a version that contain the length of the file. The other bits come from the id of the
-/// log, so a log that is deleted and created again, or replaced, has other versions.
+/// The bits of a version with the file's length. The others come from the log's id, so that a recreated or
+/// replaced log has other versions.
 const LENGTH_BITS: u32 = 40;
 
-/// Reads the entries of the log at `path`. Ignores an incomplete last line. Returns `None` if there is no
-/// entry.
+/// Reads the entries at `path`, without an incomplete last line. Returns `None` if there are none.
 pub(super) fn read(path: &Path) -> io::Result<Option<ConversationLog>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     FileExt::lock_shared(&file)?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
-    text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
-    if text.is_empty() {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    if bytes.is_empty() {
         return Ok(None);
     }
-    let invalid = |reason: String| io::Error::new(ErrorKind::InvalidData, reason);
-    let id = id_of(&text).ok_or_else(|| invalid("the first line is not the id of a log".to_owned()))?;
-    let version = version_of(id, text.len() as u64);
-    let text = String::from_utf8(text).map_err(|error| invalid(error.to_string()))?;
+    let Some(id) = id_of(&bytes) else {
+        return Err(invalid("the first line is not the id of a log".to_owned()));
+    };
+    let version = version_of(id, bytes.len() as u64);
+    let text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
     let entries: Vec<String> = text.split_terminator('\n').skip(1).map(str::to_owned).collect();
-    Ok((!entries.is_empty()).then(|| ConversationLog::new(entries, version)))
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(ConversationLog::new(entries, version)))
 }
 
-/// Appends an entry to the log at `path`, and returns the new version. Does nothing and returns `None` if the
-/// version of the log is not `version`.
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, reason)
+}
+
+/// Appends an entry to a log of this version, and returns the new version.
 pub(super) fn append(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     let Some((mut file, id)) = open_at(path, version)? else { return Ok(None) };
     let length = length_of(version);
     let text = if length == 0 { new_log(id, entry) } else { format!("{entry}\n") };
     if file.metadata()?.len() > length {
-        // Removes the incomplete line of a save that a crash has interrupted.
+        // A crash has interrupted this save.
         file.set_len(length)?;
     }
     file.seek(SeekFrom::Start(length))?;
-    let mut write = || {
-        file.write_all(text.as_bytes())?;
-        file.sync_data()?;
-        // A new file is safe only when its folder is.
-        if length == 0 { sync_folder(path) } else { Ok(()) }
-    };
-    if let Err(error) = write() {
-        // The caller treats the entry as unsaved, so remove it: no later load may read it.
+    if let Err(error) = write_synced(&mut file, path, &text, length == 0) {
+        // The caller treats the entry as unsaved, so no later load may read it.
         file.set_len(length)?;
         return Err(error);
     }
     Ok(Some(version_of(id, length + text.len() as u64)))
 }
 
-/// Replaces the log at `path` by a log with one entry, and returns the new version. Does nothing and returns
-/// `None` if the version of the log is not `version`.
+fn write_synced(file: &mut File, path: &Path, text: &str, is_new: bool) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    if is_new {
+        // A new file is safe only when its folder is.
+        sync_folder(path)?;
+    }
+    Ok(())
+}
+
+/// Replaces a log of this version by one entry, and returns the new version.
 pub(super) fn replace(path: &Path, version: u64, entry: &str) -> io::Result<Option<u64>> {
     // The lock on the old file lasts until the new file is in its place.
     let Some(_old) = open_at(path, version)? else { return Ok(None) };
@@ -72,20 +81,19 @@ pub(super) fn replace(path: &Path, version: u64, entry: &str) -> io::Result<Opti
     Ok(Some(version_of(id, text.len() as u64)))
 }
 
-/// Deletes a log, and returns whether it existed.
 pub(super) fn delete(path: &Path) -> io::Result<bool> {
     let file = match lock(path, File::options().read(true).write(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file?,
     };
     let existed = file.metadata()?.len() > 0;
-    // Another program that waits for the lock then finds an empty log and reports a conflict.
+    // Another program that waits for the lock then reports a conflict.
     file.set_len(0)?;
-    fs::remove_file(path).map(|()| existed)
+    fs::remove_file(path)?;
+    Ok(existed)
 }
 
-/// Opens and locks the log at `path`, and returns its id. Returns `None` if the version of the log is not
-/// `version`. A new log gets a new id.
+/// Opens and locks a log of this version, and returns its id, new for a new log.
 fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
     let length = length_of(version);
     let is_new = length == 0;
@@ -115,7 +123,7 @@ fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
     file.read_to_end(&mut rest)?;
     // A crash may have interrupted the first save after the id of the log.
     let lines = rest.iter().filter(|byte| **byte == b'\n').count();
-    Ok((lines <= usize::from(is_new)).then_some((file, id)))
+    Ok(if lines <= usize::from(is_new) { Some((file, id)) } else { None })
 }
 
 fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
@@ -128,16 +136,17 @@ fn lock(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Returns whether `path` still leads to the opened `file`. Another program may have deleted or replaced it
-/// before it was locked.
+/// Returns whether `path` still leads to `file`, which another program may have replaced before it was
+/// locked.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let own = file.metadata()?;
-    match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        at_path => at_path.map(|at_path| (at_path.dev(), at_path.ino()) == (own.dev(), own.ino())),
-    }
+    let at_path = match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        metadata => metadata?,
+    };
+    Ok(at_path.dev() == own.dev() && at_path.ino() == own.ino())
 }
 
 /// Returns whether `path` still exists. On systems other than Unix, no other file can replace an open file.
@@ -146,12 +155,10 @@ fn is_at(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }
 
-/// Returns the text of a log with one entry.
 fn new_log(id: u64, entry: &str) -> String {
     format!("\"{id:016x}\"\n{entry}\n")
 }
 
-/// Reads the id of a log from the beginning of its file.
 fn id_of(text: &[u8]) -> Option<u64> {
     let digits = text.get(..HEADER)?.strip_prefix(b"\"")?.strip_suffix(b"\"\n")?;
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

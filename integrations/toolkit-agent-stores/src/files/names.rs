@@ -2,18 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-/// The maximum length of a file or folder name in bytes. Most file systems allow 255 bytes, but some
-/// encrypted file systems allow fewer.
+/// The maximum bytes of a file or folder name. Most file systems allow 255, some encrypted ones fewer.
 const MAX_COMPONENT: usize = 120;
 
-/// The file name extension of conversations.
 pub(super) const ENDING: &str = ".jsonl";
 
-/// The last character of a folder name that is a part of a long id. Escaped ids never contain it.
+/// Ends a folder name that is a part of a long id. Escaped ids never contain it.
 const CONTINUED: char = '+';
 
-/// Returns the path of the file for `id` in `folder`. Different ids have different paths, even on
-/// case-insensitive file systems.
+/// Returns the path of the file for `id`, different for each id even on case-insensitive file systems.
 pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     let name = escape(id);
     let mut path = folder.to_owned();
@@ -28,7 +25,7 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id of the conversation in the file at `path`. Returns `None` if `path_of` never returns this path.
+/// Returns the id of the conversation at `path`; `None` if `path_of` never returns it.
 pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
@@ -40,8 +37,8 @@ pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
     unescape(&name)
 }
 
-/// Escapes an id for use as a file name. Lowercase ASCII letters, digits, `-` and `_` stay. Every other byte
-/// becomes `%` and two hexadecimal digits. An empty id becomes `%`.
+/// Escapes an id for a file name. Lowercase ASCII letters, digits, `-` and `_` stay. Every other byte becomes
+/// `%` and two hexadecimal digits. An empty id becomes `%`.
 fn escape(id: &str) -> String {
     let mut name = String::with_capacity(id.len());
     for byte in id.bytes() {
@@ -71,7 +68,7 @@ fn unescape(name: &str) -> Option<String> {
         });
     }
     let id = String::from_utf8(bytes).ok()?;
-    // Names that `escape` never creates are rejected, such as the name of another program's file.
+    // Rejects names that `escape` never creates, such as another program's file.
     (escape(&id) == name).then_some(id)
 }
 

@@ -1,5 +1,6 @@
-//! The connections of a store, and statements that survive the loss of a connection.
+//! The connections of a store, and statements that survive their loss.
 
+use crate::random;
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
@@ -13,12 +14,11 @@ use tokio_postgres::{Client, Row};
 use toolkit_agent::session::StoreError;
 use toolkit_core::__private::lock;
 
-/// The maximum number of connections of a store.
 const CONNECTIONS: usize = 8;
-/// The maximum number of attempts to execute a statement that the server rolls back because of concurrent
-/// ones.
-const ATTEMPTS: usize = 10;
-/// The pauses before further attempts, after a connection was lost.
+/// The maximum attempts at a statement that the server rolls back because of concurrent ones.
+const ATTEMPTS: u32 = 20;
+/// The power of two of the maximum pause between them, in milliseconds.
+const LONGEST_PAUSE_LOG2: u32 = 8;
 pub(super) const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(100),
@@ -31,18 +31,16 @@ pub(super) type Connect = Box<
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Client, tokio_postgres::Error>> + Send>> + Send + Sync,
 >;
 
-/// A parameter of a statement, with its type.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// The error of one attempt to execute a statement.
 pub(super) struct Failure {
     pub(super) error: StoreError,
-    /// Whether the connection was lost, so the effect of the statement is unknown, and another attempt may
-    /// get another connection.
+    /// Whether the connection was lost. The statement's effect is then unknown, and another attempt may get
+    /// another connection.
     pub(super) is_lost: bool,
 }
 
-/// Connections that are opened when they are first needed. Each executes one statement at a time.
+/// Connections that are opened when first needed, for one statement at a time.
 pub(super) struct Connections {
     idle: Mutex<Vec<Arc<Client>>>,
     permits: Semaphore,
@@ -51,19 +49,17 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Creates the connections of a store from the first one.
     pub(super) fn new(client: Arc<Client>, connect: Option<Connect>) -> Self {
-        // The statements of a single connection are sent without waiting for each other.
+        // A single connection sends statements without waiting for each other.
         let idle = if connect.is_some() { vec![client] } else { vec![client; CONNECTIONS] };
         Self { idle: Mutex::new(idle), permits: Semaphore::new(CONNECTIONS), connect }
     }
 
-    /// Returns whether lost connections are replaced.
     pub(super) fn reconnects(&self) -> bool {
         self.connect.is_some()
     }
 
-    /// Executes a statement that may be executed again after a connection was lost.
+    /// Executes a statement that may be repeated after a lost connection.
     pub(super) async fn query(
         &self,
         sql: &str,
@@ -80,8 +76,8 @@ impl Connections {
         }
     }
 
-    /// Executes a statement once. Repeats the statement if the server has rolled it back because of a
-    /// concurrent one.
+    /// Executes a statement once. After a rollback because of a concurrent one, repeats it after a random
+    /// pause: without it, the same statements would meet again.
     pub(super) async fn attempt(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
         let lease = self.lease().await?;
         let mut attempt = 1;
@@ -94,11 +90,12 @@ impl Connections {
             if attempt == ATTEMPTS || !error.code().is_some_and(|code| codes.contains(&code)) {
                 return Err(self.failure(error));
             }
+            let longest = 1 << attempt.min(LONGEST_PAUSE_LOG2);
+            sleep(Duration::from_millis(random() % longest)).await;
             attempt += 1;
         }
     }
 
-    /// Takes an idle connection, or opens one.
     async fn lease(&self) -> Result<Lease<'_>, Failure> {
         let permit = self.permits.acquire().await;
         let client = match (self.idle(), &self.connect) {
@@ -125,7 +122,7 @@ impl Connections {
     }
 }
 
-/// A connection in use. It becomes idle when it is dropped.
+/// A connection in use, idle when dropped.
 struct Lease<'a> {
     client: Arc<Client>,
     connections: &'a Connections,
@@ -139,7 +136,6 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Returns whether an error has ended the connection, or has prevented it.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.as_db_error() {
         Some(error) => matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
@@ -147,8 +143,7 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Converts an error of the server or the connection. The message leaves out details, because they may
-/// contain values of rows.
+/// Converts an error without its details, because they may contain values of rows.
 pub(super) fn failed(error: tokio_postgres::Error) -> StoreError {
     let mut reason = match error.as_db_error() {
         Some(error) => error.message().to_owned(),

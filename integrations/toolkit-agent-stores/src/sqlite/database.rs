@@ -1,4 +1,4 @@
-//! The thread that owns the connection of a store, and commits all waiting jobs together.
+//! The thread that owns a store's connection, and commits all waiting jobs together.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::io;
@@ -7,19 +7,17 @@ use std::thread;
 use tokio::sync::oneshot;
 use toolkit_agent::session::StoreError;
 
-/// A handle to the thread. The thread ends when the last clone is dropped.
+/// A handle to the thread, which ends with the last clone.
 #[derive(Debug, Clone)]
 pub(super) struct Database(Sender<Box<dyn Job>>);
 
 impl Database {
-    /// Starts the thread.
     pub(super) fn start(connection: Connection) -> io::Result<Self> {
         let (sender, jobs) = mpsc::channel();
         thread::Builder::new().name("toolkit-sqlite".to_owned()).spawn(move || serve(connection, &jobs))?;
         Ok(Self(sender))
     }
 
-    /// Reads from the database.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -27,7 +25,7 @@ impl Database {
         self.execute(false, work).await
     }
 
-    /// Changes the database. The changes are on the disk when this method returns.
+    /// Changes the database, and returns when the changes are on the disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -48,7 +46,7 @@ impl Database {
     }
 }
 
-/// Executes jobs until all handles are dropped. The jobs that wait at the same time share a transaction.
+/// Executes jobs until all handles are dropped. Jobs that wait at the same time share a transaction.
 fn serve(mut connection: Connection, jobs: &Receiver<Box<dyn Job>>) {
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
@@ -60,7 +58,7 @@ fn serve(mut connection: Connection, jobs: &Receiver<Box<dyn Job>>) {
     }
 }
 
-/// Executes jobs in one transaction. After an error of the transaction itself, it is rolled back.
+/// Executes jobs in one transaction, rolled back after an error of its own.
 fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
     // A transaction that begins as a reader cannot write after another program has written.
     let behavior = if batch.iter().any(|job| job.is_write()) {
@@ -82,7 +80,6 @@ fn execute(connection: &mut Connection, batch: &mut [Box<dyn Job>]) -> rusqlite:
     transaction.commit()
 }
 
-/// A job for the thread.
 trait Job: Send {
     fn is_write(&self) -> bool;
 
@@ -115,9 +112,15 @@ where
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let unanswered = || StoreError::new("the store of conversations has not executed the operation");
         let Self { value, answer, .. } = *self;
+        let outcome = match (committed, value) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Some(value)) => value.map_err(super::failed),
+            (Ok(()), None) => {
+                Err(StoreError::new("the store of conversations has not executed the operation"))
+            }
+        };
         // The caller may no longer wait.
-        let _ = answer.send(committed.and_then(|()| value.ok_or_else(unanswered)?.map_err(super::failed)));
+        let _ = answer.send(outcome);
     }
 }

@@ -1,4 +1,4 @@
-//! A proxy that ends connections after the server has executed a statement, so its answer is lost.
+//! A proxy that ends connections after executed statements, whose answers are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,8 +11,8 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// Starts a proxy before the server of `config` that loses each third answer to a change of a log. Returns the
-/// settings for a client, and the number of lost answers.
+/// Starts a proxy that loses each third answer to a change of a log, and returns client settings and the
+/// losses.
 pub(crate) async fn start(config: &str) -> (Config, Arc<AtomicU32>) {
     let server: Config = config.parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -43,7 +43,7 @@ async fn connect(server: &Config) -> Box<dyn Stream> {
     }
 }
 
-/// Forwards bytes in both directions until one side ends, or until an answer is lost.
+/// Forwards both directions until a side ends or an answer is lost.
 async fn forward(
     client: Box<dyn Stream>,
     server: Box<dyn Stream>,

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 use tokio_postgres::NoTls;
 
-/// The connection string of a server. The tests create and drop schemas there.
+/// The connection string of a server in which tests create and drop schemas.
 const SERVER: &str = "TOOLKIT_POSTGRES";
 
-/// Starts a server in the folder `$2` with the programs in the folder `$1`, and stops it when the standard input ends:
-/// the kernel closes the input after every end of the test process. The server listens on a socket in the folder only.
+/// Starts a server in the folder `$2` with the programs in `$1`, and stops it when standard input ends, as
+/// after every end of the test process. It listens only on a socket in the folder.
 const SCRIPT: &str = r#"
 exec >"$2/log" 2>&1
 "$1/initdb" --pgdata="$2/data" --username=toolkit --auth=trust --encoding=UTF8 --no-locale --no-sync
@@ -25,14 +25,14 @@ wait "$server"
 rm -rf "$2"
 "#;
 
-/// A schema of its own for a test, dropped at the end.
+/// A test's own schema, dropped at the end.
 pub(crate) struct Schema {
     pub(crate) name: String,
     server: &'static str,
 }
 
 impl Schema {
-    /// Creates a schema. Returns `None`, and says so, if there is no server outside of CI.
+    /// Creates a schema, or says that there is no server outside of CI.
     pub(crate) async fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -43,12 +43,10 @@ impl Schema {
         Some(schema)
     }
 
-    /// Returns the connection string of the schema.
     pub(crate) fn config(&self) -> String {
         self.config_with("")
     }
 
-    /// Returns the connection string with more options of the server.
     pub(crate) fn config_with(&self, options: &str) -> String {
         let options = format!("-csearch_path={} {options}", self.name);
         if !self.server.contains("://") {
@@ -59,12 +57,10 @@ impl Schema {
         format!("{}{separator}options={options}", self.server)
     }
 
-    /// Returns the connection string of the server.
     pub(crate) fn server(&self) -> &'static str {
         self.server
     }
 
-    /// Executes a statement on a connection of its own.
     pub(crate) async fn execute(&self, sql: &str) {
         let (client, connection) = tokio_postgres::connect(self.server, NoTls).await.unwrap();
         let task = tokio::spawn(connection);
@@ -78,7 +74,7 @@ impl Schema {
     }
 }
 
-/// Returns the connection string of the server, and starts the server first if necessary.
+/// Returns the connection string of the server, which it starts if necessary.
 fn server() -> Option<&'static str> {
     static STARTED: OnceLock<Option<(String, Option<Child>)>> = OnceLock::new();
     let started = STARTED.get_or_init(|| match env::var(SERVER) {
@@ -88,13 +84,13 @@ fn server() -> Option<&'static str> {
     if started.is_none() {
         let missing = format!("no PostgreSQL: install it, or set {SERVER} to a connection string");
         assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
-        // Not through `println!`, which is captured in a test that passes.
+        // `println!` is captured in a passing test.
         let _ = writeln!(std::io::stderr(), "skipped, {missing}");
     }
     started.as_ref().map(|(config, _)| config.as_str())
 }
 
-/// Finds the folder of the server's programs: in the search path, or the latest version where Debian has them.
+/// Finds the server's programs in the search path or as Debian's latest version.
 fn programs() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
@@ -107,7 +103,6 @@ fn programs() -> Option<PathBuf> {
 }
 
 fn start(programs: &Path) -> (String, Child) {
-    // The script removes the folder.
     let folder = tempfile::Builder::new().prefix("toolkit-postgres-").tempdir().unwrap().keep();
     let id = Command::new("id").arg("-u").output().unwrap();
     let mut command = Command::new("sh");
@@ -133,7 +128,7 @@ fn start(programs: &Path) -> (String, Child) {
     (config, child)
 }
 
-/// Whether the server is ready: the last line of its lock file says so.
+/// Whether the last line of the server's lock file says that it is ready.
 fn is_ready(folder: &Path) -> bool {
     let lock = fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
     lock.lines().last().is_some_and(|line| line.trim() == "ready")

@@ -5,20 +5,19 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use toolkit_core::CallId;
 
-/// The ids of the calls of a turn for their tools, approvals and limits: those of the provider, made distinct. Some
-/// providers use an id for several calls of a message. The conversation keeps the ids of the provider, and tells its calls
-/// apart by their index.
+/// The ids of a turn's calls for tools, approvals and limits: the provider's ids, made distinct, because
+/// some providers repeat one in a message. The conversation keeps the originals, and tells calls apart by
+/// index.
 #[derive(Debug, Default)]
 pub(crate) struct CallIds {
-    /// The id of the first call, because most turns have one.
+    /// The first call's id, because most turns have one call.
     first: Option<CallId>,
-    /// The ids of the others, with their indexes.
     others: HashMap<CallId, usize, RandomState>,
 }
 
 impl CallIds {
-    /// Adds the next call, which the provider calls `given`. Returns its id. If an earlier call has the id, `#` and the
-    /// index of the call follow it.
+    /// Adds the next call and returns its id: the provider's `given`, followed by `#` and the index of the
+    /// call if an earlier call has it.
     pub(crate) fn add(&mut self, given: CallId) -> CallId {
         let Some(first) = &self.first else {
             self.first = Some(given.clone());
@@ -37,7 +36,6 @@ impl CallIds {
         }
     }
 
-    /// Returns the index of the call with this id.
     pub(crate) fn position(&self, id: &CallId) -> Option<usize> {
         if self.first.as_ref() == Some(id) { Some(0) } else { self.others.get(id).copied() }
     }
@@ -49,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Also if the provider sends an id that looks like one of ours.
+        /// Also if the provider's id looks like one of ours.
         #[test]
         fn each_call_of_a_turn_has_an_id_of_its_own(given in prop::collection::vec("[ab]?(#[0-3]){0,2}", 0..8)) {
             let mut ids = CallIds::default();

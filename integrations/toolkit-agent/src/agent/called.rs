@@ -13,7 +13,6 @@ use toolkit_core::context::RunControl;
 use toolkit_llm::__private::{Bill, Billing};
 use toolkit_llm::{ModelResponse, Price, Usage};
 
-/// The run of an agent, for its tools and its model.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) run: Run,
@@ -53,8 +52,8 @@ impl Billing for Caller {
     }
 }
 
-/// The tokens that a running model call has reported. They count at once, so that a process that dies has counted them. If
-/// this is dropped before the call has ended, they are all that the call has cost.
+/// The tokens reported by a running model call. They count at once, in case the process dies, and for good
+/// if this is dropped before the call has ended.
 pub(crate) struct Reported {
     caller: Arc<Caller>,
     usage: Usage,
@@ -74,7 +73,7 @@ impl Reported {
         self.caller.run.0.budget.report(before, usage, &self.caller.price);
     }
 
-    /// Counts the tokens of an answer in place of the reported ones.
+    /// Counts the answer's tokens instead.
     pub(crate) fn answered(&mut self, response: &ModelResponse) {
         if response.usage.is_empty() && response.paid.is_none() && self.usage.is_empty() {
             self.caller.run.0.budget.miss_usage();
@@ -82,7 +81,7 @@ impl Reported {
         self.end(response.billed());
     }
 
-    /// Counts the tokens of the call in place of the reported ones.
+    /// Counts the call's tokens instead.
     pub(crate) fn end(&mut self, bill: Bill) {
         let reported = std::mem::take(&mut self.usage);
         if !bill.is_empty() || !reported.is_empty() {
@@ -103,15 +102,12 @@ pub(crate) struct CalledAgents(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// The log of the run.
     log: Option<Arc<Log>>,
     turn: TurnPath,
     /// The unfinished conversations, by the index of the call.
     conversations: BTreeMap<usize, Called>,
     ids: CallIds,
-    /// The calls that are working now.
     working: HashSet<usize>,
-    /// The calls that have begun.
     opened: HashSet<usize>,
     /// How often a call was begun that was already working.
     doubled: usize,
@@ -125,12 +121,10 @@ pub(crate) struct Called {
     pub(crate) has_stopped: bool,
 }
 
-/// A call of an agent that works on it now.
+/// A call on which an agent works now.
 pub(crate) struct OpenCall {
-    /// The index of the call in the turn.
     pub(crate) position: usize,
     pub(crate) conversation: Conversation,
-    /// Whether the conversation has unfinished work.
     pub(crate) is_unfinished: bool,
 }
 
@@ -140,23 +134,21 @@ impl CalledAgents {
         *lock(&self.0) = Calls { log, turn, ..Calls::default() };
     }
 
-    /// Adds the next call of the turn, which the provider calls `given`. Returns the id under which its tool runs.
+    /// Adds the next call, which the provider calls `given`. Returns the id under which its tool runs.
     pub(crate) fn add(&self, given: CallId) -> CallId {
         lock(&self.0).ids.add(given)
     }
 
-    /// Returns the key of a call in the log.
     pub(crate) fn key(&self, call_id: &CallId) -> Option<String> {
         let called = &mut *lock(&self.0);
         called.ids.position(call_id).map(|position| called.turn.call(position))
     }
 
-    /// Adds the unfinished conversation of an agent that is called again.
     pub(crate) fn keep(&self, position: usize, child: State) {
         lock(&self.0).conversations.insert(position, Called { child, has_stopped: false });
     }
 
-    /// Begins the call with this id. Returns `None` if the call is already working, as middleware may let it.
+    /// Begins a call. `None` if it is already working, as middleware may let it.
     pub(crate) fn begin(&self, call_id: &CallId) -> Option<OpenCall> {
         let called = &mut *lock(&self.0);
         let position = called.ids.position(call_id)?;
@@ -173,7 +165,7 @@ impl CalledAgents {
         Some(OpenCall { position, conversation, is_unfinished })
     }
 
-    /// Returns the scope of the events of a call that is already working.
+    /// Returns the scope of a working call's events.
     pub(crate) fn scope(&self, call_id: &str) -> RunScope {
         let mut called = lock(&self.0);
         called.doubled += 1;
@@ -189,7 +181,6 @@ impl CalledAgents {
         }
     }
 
-    /// Takes the unfinished conversation of a called agent.
     pub(crate) fn take(&self, position: usize) -> Option<Called> {
         lock(&self.0).conversations.remove(&position)
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolkit_core::ToolContext;
 
 impl Run {
-    /// Returns the run in which an agent calls a tool. Returns `None` if the call is part of no run.
+    /// Returns the run in which an agent calls a tool, if the call is part of one.
     ///
     /// ```
     /// use toolkit_ai::agent::{Agent, Run, RunEvent};
@@ -40,8 +40,8 @@ impl Run {
         Some(context.extension::<Caller>()?.run.clone())
     }
 
-    /// Emits an event of the program, such as a part of a page that the model does not read. It reaches the stream of the
-    /// run as [`RunEvent::Custom`], and is not saved. Does nothing if the run has no listener.
+    /// Emits an event of the program, such as a part of a page that the model does not read. It becomes a
+    /// [`RunEvent::Custom`] of the run's stream, if there is one, and is not saved.
     #[doc(alias("get_stream_writer", "writer", "adispatch_custom_event"))]
     pub fn custom_event(&self, name: impl Into<String>, data: impl Into<Value>) {
         self.emit(|| RunEvent::Custom { name: name.into(), data: data.into(), within: self.within() });

@@ -11,7 +11,7 @@ use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::sessions::Sessions;
-use crate::session::{Journal, StoreError};
+use crate::session::{Journal, Save, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -28,11 +28,11 @@ use toolkit_llm::__private::Bill;
 use toolkit_llm::model::RequestLoss;
 use toolkit_llm::{Price, Usage};
 
-/// The time that a store has to finish a save after the run is cancelled or out of time.
+/// The time for a save after the run is cancelled or out of time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// One run of an agent and the agents of its team. They share the root agent, the limits, the cancellation
-/// and the listener. Clones share the run.
+/// A run of an agent and its team, with its root agent, limits, cancellation and listener. Clones share the
+/// run.
 #[derive(Clone)]
 pub struct Run(pub(crate) Arc<RunInner>);
 
@@ -40,58 +40,53 @@ pub struct Run(pub(crate) Arc<RunInner>);
 pub(crate) struct RunInner {
     root: Agent,
     cancellation: CancellationToken,
-    /// The cancellation of the outermost run. It reaches a nested run only when the calling agent cancels its calls.
-    /// `None` if this is the outermost run.
+    /// The cancellation of the outermost run around this one. It reaches a nested run only when the calling
+    /// agent cancels its calls.
     outermost: Option<CancellationToken>,
     pub(crate) budget: Arc<Budget>,
-    /// The agent whose own limits are the innermost limits of `budget`. `None` if `budget` has the limits of
-    /// the run.
+    /// The agent whose own limits are innermost in `budget`. `None` means those of the run.
     limited: Option<Agent>,
     pub(crate) place: LogPlace,
     pub(crate) answer: Option<Arc<ExpectedAnswer>>,
-    /// The tools that the program has given to the run, beside those of its agents.
+    /// The tools of the run, beside those of its agents.
     pub(crate) tools: Option<Arc<[RegistrySource]>>,
-    /// Whether all tool calls are refused, because an answer of the run was invalid and agents may only
-    /// answer again.
+    /// Whether agents may only answer again, without tool calls, after an invalid answer.
     pub(crate) answers_only: bool,
-    /// The tokens in the span of the agent.
+    /// The tokens in the agent's span.
     usage: SpanUsage,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// The place of a run in the log of the conversation.
 #[derive(Clone, Default)]
 pub(crate) struct LogPlace {
-    /// The tool calls and the parallel agents that enclose this agent, the outermost first.
+    /// The enclosing calls and parallel agents, outermost first.
     within: Vec<RunScope>,
-    /// Whether the calls of the run have a place in the log. Without one, they can neither be decided nor continued.
+    /// Whether calls have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
-    /// The log for all conversations of the run. `None` if the run is not saved.
-    journal: Option<Journal>,
+    /// The log for all conversations of a saved run.
+    journal: Option<Arc<Journal>>,
     pub(crate) decisions: Decisions,
 }
 
-/// The parts of a run that its nested runs share.
 #[derive(Default)]
 pub(crate) struct Shared {
     invocation_id: Arc<str>,
     events: Option<UnboundedSender<RunEvent>>,
-    /// The context for the tool calls in all turns of the run. It contains the `temp:` values of the session.
+    /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
-    /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
     end: RunEnd,
-    /// Whether another program or task has saved the conversation, so that the run can save nothing more.
+    /// Whether another program or task has saved the conversation, so that nothing more can be saved.
     is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
     is_late: AtomicBool,
-    /// The losses already emitted in the run, each with the name of the agent.
+    /// The losses already emitted, with their agents.
     emitted_losses: Mutex<HashSet<(String, RequestLoss)>>,
 }
 
 impl Run {
-    /// Ends the run and all enclosing runs with an error, and cancels running calls. Returns the error that
-    /// ended the run, which is an earlier error if there is one.
+    /// Ends the run and all enclosing runs, and cancels running calls. Returns the first error that ended
+    /// the run.
     pub(crate) fn end(&self, error: AgentError) -> AgentError {
         self.0.shared.end.set(error)
     }
@@ -121,41 +116,37 @@ impl Run {
         }))
     }
 
-    /// Adds the tokens of a model call to the budget of the run, in place of those that it had `reported`, and to the spans of
-    /// the agents. `price` applies to tokens without a known cost.
+    /// Adds the tokens of a model call, in place of those that it had `reported`, to the budget and the
+    /// spans. `price` applies to tokens without a known cost.
     pub(super) fn add_bill(&self, reported: Usage, bill: Bill, price: &Price) {
         self.0.usage.add(bill.usage);
         self.0.budget.add_bill(reported, bill, price);
     }
 
-    /// Returns the tokens to record in the span of the agent.
     pub(crate) fn usage(&self) -> &SpanUsage {
         &self.0.usage
     }
 
-    /// Returns this run with `span` as the span of the agent, within the span of the current agent. Returns
-    /// `None` if no subscriber records the span.
+    /// Returns this run within the span of an agent. `None` if no subscriber records it.
     pub(crate) fn with_span(&self, span: &AgentSpan) -> Option<Self> {
         let usage = span.usage(&self.0.usage)?;
         Some(Self(Arc::new(RunInner { usage, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns this run with another final answer that it is expected to give.
+    /// Returns this run with another expected final answer.
     pub(crate) fn with_answer(&self, answer: Option<Arc<ExpectedAnswer>>) -> Self {
         Self(Arc::new(RunInner { answer, ..RunInner::clone(&self.0) }))
     }
 
-    /// Returns this run for another attempt after an invalid answer. The new run refuses all tool calls and
-    /// has no decisions about pending calls.
+    /// Returns this run for another attempt after an invalid answer, without tool calls and decisions.
     pub(crate) fn for_answers_only(&self) -> Self {
         let mut inner = RunInner { answers_only: true, ..RunInner::clone(&self.0) };
         inner.place.decisions = Decisions::default();
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for an agent called as a tool. The nested run has its own root agent and cancellation
-    /// token. `scope` is the call, if it has an id. `is_tracked` is `false` if the conversation of the agent cannot be
-    /// continued after an interruption.
+    /// Returns the run of an agent called as a tool. `scope` is the call, if it has an id. Without
+    /// `is_tracked`, its conversation cannot be continued after an interruption.
     pub(crate) fn nested(
         &self,
         root: Agent,
@@ -163,7 +154,7 @@ impl Run {
         scope: Option<RunScope>,
         is_tracked: bool,
     ) -> Self {
-        // The answer of a nested agent is a tool result, so the format of the final answer does not apply.
+        // The answer of a nested agent is a tool result, so the final answer's format does not apply.
         let mut inner = RunInner { root, cancellation, answer: None, ..RunInner::clone(&self.0) };
         inner.tools = None;
         inner.outermost.get_or_insert_with(|| self.0.cancellation.clone());
@@ -178,15 +169,13 @@ impl Run {
         Self(Arc::new(inner))
     }
 
-    /// Returns the run for the parallel agent at `index`.
     pub(crate) fn branch(&self, index: usize) -> Self {
         let mut inner = RunInner { answer: None, ..RunInner::clone(&self.0) };
         inner.place.within.push(RunScope::Branch(index));
         Self(Arc::new(inner))
     }
 
-    /// Returns the run with the agent's own limits added. Returns `None` if the agent has no limits of its
-    /// own, or is the root agent of the run.
+    /// Returns the run with the agent's own limits, unless it has none or is the root agent.
     pub(crate) fn limited_to(&self, agent: &Agent) -> Option<Self> {
         let limits = if agent.is(&self.0.root) { None } else { agent.own_limits() }?;
         let budget = Arc::new(Budget::within(self.0.budget.clone(), limits));
@@ -194,40 +183,34 @@ impl Run {
         Some(Self(Arc::new(RunInner { budget, limited, ..RunInner::clone(&self.0) })))
     }
 
-    /// Returns the run without the own limits of the agent called `name`. Called when this agent transfers
-    /// the conversation to another agent.
+    /// Returns the run without the limits of agent `name`, which transfers the conversation.
     pub(crate) fn without_limits_of(&self, name: &str) -> Self {
-        let is_limited = self.0.limited.as_ref().is_some_and(|agent| agent.name() == name);
-        match self.0.budget.outer().filter(|_| is_limited) {
-            None => self.clone(),
-            Some(budget) => {
-                let budget = budget.clone();
-                Self(Arc::new(RunInner { budget, limited: None, ..RunInner::clone(&self.0) }))
-            }
-        }
+        let limited = self.0.limited.as_ref().filter(|agent| agent.name() == name);
+        let Some(budget) = limited.and(self.0.budget.outer()).cloned() else { return self.clone() };
+        Self(Arc::new(RunInner { budget, limited: None, ..RunInner::clone(&self.0) }))
     }
 
     /// Returns the run with the journal of its conversation, if it belongs to [`Sessions`].
     pub(crate) fn with_journal(self, conversation: &mut Conversation) -> Self {
         match Sessions::from_conversation(conversation) {
             Some(sessions) if self.is_outermost() => {
-                let mut inner = RunInner::clone(&self.0);
-                inner.place.journal = Some(sessions.journal(conversation));
-                Self(Arc::new(inner))
+                let mut run = self;
+                Arc::make_mut(&mut run.0).place.journal = Some(sessions.journal(conversation));
+                run
             }
             _ => self,
         }
     }
 
-    /// Connects a conversation to the log of the run, in case an agent has replaced the conversation.
+    /// Connects a conversation to the log of the run, in case an agent has replaced it.
     pub(crate) fn connect(&self, conversation: &mut Conversation) {
         if let Some(journal) = self.0.place.journal.as_ref().filter(|_| self.is_outermost()) {
             conversation.save_in(&journal.log);
         }
     }
 
-    /// Saves the entries that are not saved yet. Does nothing if the conversation belongs to no sessions.
-    /// If the run stops while the save waits for a slow store, the save is given up after [`GRACE`].
+    /// Saves the new entries of a conversation that belongs to sessions. If the run stops meanwhile, the
+    /// save is given up after [`GRACE`].
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if self.is_outermost() {
             conversation.set_spent(self.0.budget.sum_of_run());
@@ -235,12 +218,12 @@ impl Run {
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         let Some(journal) = journal else { return Ok(()) };
         let budget = self.0.budget.clone();
-        // Boxed, because most runs are not saved, and the future of a run has room for several saves.
-        let save = Box::pin(journal.save(conversation.session(), move || budget.sum_of_run()));
-        let saved = match Handle::try_current() {
-            Ok(_) => Box::pin(self.until_late(save)).await?,
-            // Without a runtime, no task can finish a save that was dropped, so this save is not interrupted.
-            Err(_) => save.await,
+        let saved = match journal.save(conversation.session_values(), move || budget.sum_of_run()).await {
+            Save::Ended(saved) => saved,
+            // Boxed, because most saves have ended, and a run's future has room for several.
+            save @ Save::Running(_) => Box::pin(self.until_late(save.finish())).await?,
+            // No task can finish a save that was dropped, so this save is not interrupted.
+            save @ Save::Waiting(_) => save.finish().await,
         };
         if saved.as_ref().is_err_and(StoreError::is_conflict) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
@@ -248,14 +231,14 @@ impl Run {
         Ok(saved?)
     }
 
-    /// Saves the entries that are not saved yet in a task of its own, because the future of the run is dropped.
+    /// Saves the new entries in a task of its own, because the run's future is dropped.
     pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
         conversation.set_spent(self.0.budget.sum_of_run());
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
-            let session = conversation.session();
+            let values = conversation.session_values();
             let spent = self.0.budget.sum_of_run();
-            runtime.spawn(async move { journal.save(session, || spent).await });
+            runtime.spawn(async move { journal.save(values, move || spent).await.finish().await });
         }
     }
 
@@ -265,20 +248,18 @@ impl Run {
         &self.0.shared.invocation_id
     }
 
-    /// Returns the cancellation token of the run.
+    /// Returns the run's cancellation token.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.0.cancellation
     }
 
-    /// Returns the root agent of the team: the agent that the program started. In a nested run, it is the
-    /// agent called as a tool.
+    /// Returns the agent that the program started, or in a nested run, the called agent.
     #[must_use]
     pub fn root(&self) -> &Agent {
         &self.0.root
     }
 
-    /// Returns whether this is the outermost run.
     pub(crate) fn is_outermost(&self) -> bool {
         self.0.place.is_tracked && self.0.place.within.is_empty()
     }
@@ -289,8 +270,7 @@ impl Run {
         self.0.shared.events.is_some()
     }
 
-    /// Returns the tool calls and the parallel agents that enclose the agent of this run, the outermost
-    /// first.
+    /// Returns the calls and parallel agents around this run's agent, outermost first.
     pub(crate) fn within(&self) -> Vec<RunScope> {
         self.0.place.within.clone()
     }
@@ -303,16 +283,21 @@ impl Run {
         }
     }
 
-    /// Emits the losses of a request. Skips losses that the run has already emitted for the same agent.
+    /// Emits the losses that the run has not yet emitted for the agent.
     pub(crate) fn emit_losses(&self, agent: &str, losses: &[RequestLoss]) {
         if losses.is_empty() || !self.has_listener() {
             return;
         }
         let mut emitted = lock(&self.0.shared.emitted_losses);
-        let losses = losses.iter().filter(|loss| emitted.insert((agent.to_owned(), (*loss).clone())));
-        let losses: Vec<RequestLoss> = losses.cloned().collect();
-        if !losses.is_empty() {
-            self.emit(|| RunEvent::RequestLosses { agent: agent.to_owned(), losses, within: self.within() });
+        let mut new = Vec::new();
+        for loss in losses {
+            if emitted.insert((agent.to_owned(), loss.clone())) {
+                new.push(loss.clone());
+            }
+        }
+        if !new.is_empty() {
+            let agent = agent.to_owned();
+            self.emit(|| RunEvent::RequestLosses { agent, losses: new, within: self.within() });
         }
     }
 
@@ -329,11 +314,10 @@ impl Run {
     }
 
     fn is_cancelled(&self) -> bool {
-        let outermost = || self.0.outermost.as_ref().is_some_and(CancellationToken::is_cancelled);
-        self.0.cancellation.is_cancelled() || outermost()
+        let outermost = self.0.outermost.as_ref();
+        self.0.cancellation.is_cancelled() || outermost.is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Returns whether the run has ended, was cancelled, is out of time, or has lost its conversation.
     pub(super) fn has_stopped(&self) -> bool {
         self.0.shared.end.get().is_some()
             || self.0.shared.is_lost.load(Ordering::Relaxed)
@@ -341,8 +325,8 @@ impl Run {
             || self.0.budget.is_out_of_time()
     }
 
-    /// Waits for `future`. If the run is cancelled or out of time, returns an error after another [`GRACE`],
-    /// or immediately if an earlier save has already taken this long.
+    /// Waits for `future`. After the run has stopped, waits another [`GRACE`] at most, or not at all if a
+    /// save was already that late.
     async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let late = pin!(async {
             let reason = self.stopped().await;
@@ -355,13 +339,12 @@ impl Run {
         unless(late, future).await
     }
 
-    /// Waits for `future`. Returns an error as soon as the run is cancelled or out of time.
+    /// Waits for `future`, unless the run is cancelled or out of time first.
     pub(crate) async fn until_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         unless(pin!(self.stopped()), future).await
     }
 
-    /// Waits until the run is cancelled, ended by a guardrail or out of time. Returns the error that
-    /// describes the reason.
+    /// Waits until the run is cancelled, ended by a guardrail or out of time, and returns the reason.
     async fn stopped(&self) -> AgentError {
         let mut cancelled = pin!(self.cancellation().cancelled());
         let mut deadline = pin!(async {
@@ -384,7 +367,7 @@ impl Run {
     }
 }
 
-/// Waits for `future`, unless `stop` gives an error first. `stop` is polled only while `future` has to wait.
+/// Waits for `future`, unless `stop`, polled only while `future` waits, gives an error first.
 async fn unless<T>(
     mut stop: Pin<&mut impl Future<Output = AgentError>>,
     future: impl Future<Output = T>,

@@ -4,13 +4,13 @@ use toolkit_core::{Content, Media, ToolDefinition, ToolResult};
 use toolkit_llm::Message;
 use toolkit_llm::ModelRequest;
 
-/// The estimated tokens that each message, call and result adds for its role, id and separators.
+/// The estimated tokens of a message, call or result for its role, id and separators.
 const OVERHEAD: u64 = 4;
 
-/// A counter of tokens, for [`Compaction`](super::Compaction).
+/// A counter of tokens for [`Compaction`](super::Compaction).
 ///
-/// Implementations need only [`count_text`](Self::count_text). Every closure that counts the tokens of a text
-/// is a counter, so a tokenizer can be used without a new type.
+/// Implementations need only [`count_text`](Self::count_text). A closure that counts the tokens of a text
+/// is a counter, too.
 ///
 /// ```
 /// use toolkit_ai::llm::Message;
@@ -32,53 +32,66 @@ pub trait CountTokens: Send + Sync + 'static {
         1_500
     }
 
-    /// Counts the tokens of a message. Reasoning counts as text.
+    /// Counts the tokens of a message, including reasoning.
     ///
-    /// Native messages are not counted, because their text and calls are also in the other fields. The
-    /// results of tools that the provider runs are only in native messages. Only the usage reported by the
-    /// provider includes these results.
+    /// Native messages are not counted, because other fields repeat their text and calls. Only the
+    /// provider's usage includes results of the provider's own tools, which other fields lack.
     fn count_message(&self, message: &Message) -> u64 {
-        let content = |content: &Content| match content {
-            Content::Image(media) | Content::Audio(media) | Content::File(media) => self.count_media(media),
-            other => self.count_text(&other.to_text()),
-        };
-        let result = |result: &ToolResult| match &result.outcome {
-            Ok(output) => {
-                output.content().iter().map(content).sum::<u64>() + self.count_text(output.message())
+        let mut tokens = OVERHEAD;
+        match message {
+            Message::User(message) => {
+                tokens += message.content.iter().map(|content| content_tokens(self, content)).sum::<u64>();
             }
-            Err(error) => self.count_text(error.message()),
-        };
-        let parts: u64 = match message {
-            Message::User(message) => message.content.iter().map(content).sum(),
             Message::Assistant(message) => {
-                let calls = message.calls.iter();
-                let calls = calls.map(|call| {
-                    OVERHEAD + self.count_text(&call.name) + self.count_text(call.arguments.as_str())
-                });
-                self.count_text(&message.text) + self.count_text(&message.reasoning) + calls.sum::<u64>()
+                tokens += self.count_text(&message.text) + self.count_text(&message.reasoning);
+                for call in &message.calls {
+                    tokens += OVERHEAD;
+                    tokens += self.count_text(&call.name) + self.count_text(call.arguments.as_str());
+                }
             }
-            Message::Tool(message) => message.results.iter().map(|one| OVERHEAD + result(one)).sum(),
-        };
-        OVERHEAD + parts
+            Message::Tool(message) => {
+                for result in &message.results {
+                    tokens += OVERHEAD + result_tokens(self, result);
+                }
+            }
+        }
+        tokens
     }
 
-    /// Counts the tokens of a tool definition: the name, the description and the parameters.
+    /// Counts the tokens of a tool's name, description and parameters.
     fn count_tool(&self, tool: &ToolDefinition) -> u64 {
         let parameters = tool.parameters.to_string();
         let texts = [tool.name.as_str(), tool.description.as_str(), parameters.as_str()];
         OVERHEAD + texts.iter().map(|text| self.count_text(text)).sum::<u64>()
     }
 
-    /// Counts the tokens of a request: the instructions, the tools and the messages.
+    /// Counts the tokens of the instructions, the tools and the messages.
     fn count_request(&self, request: &ModelRequest) -> u64 {
         let messages: u64 = request.messages.iter().map(|message| self.count_message(message)).sum();
         self.count_fixed(request) + messages
     }
 
-    /// Counts the tokens of the instructions and the tools of a request, without its messages.
+    /// Counts the tokens of the instructions and the tools.
     fn count_fixed(&self, request: &ModelRequest) -> u64 {
         let tools: u64 = request.tools.iter_definitions().map(|tool| self.count_tool(tool)).sum();
         self.count_text(&request.instructions) + tools
+    }
+}
+
+fn content_tokens(counter: &(impl CountTokens + ?Sized), content: &Content) -> u64 {
+    match content {
+        Content::Image(media) | Content::Audio(media) | Content::File(media) => counter.count_media(media),
+        other => counter.count_text(&other.to_text()),
+    }
+}
+
+fn result_tokens(counter: &(impl CountTokens + ?Sized), result: &ToolResult) -> u64 {
+    match &result.outcome {
+        Ok(output) => {
+            let contents = output.content().iter().map(|content| content_tokens(counter, content));
+            contents.sum::<u64>() + counter.count_text(output.message())
+        }
+        Err(error) => counter.count_text(error.message()),
     }
 }
 
@@ -88,12 +101,12 @@ impl<F: Fn(&str) -> u64 + Send + Sync + 'static> CountTokens for F {
     }
 }
 
-/// An estimate of the number of tokens, without a tokenizer: two tokens for seven ASCII characters, and one
-/// token for each other character.
+/// An estimate without a tokenizer: two tokens for seven ASCII characters, and one for each other
+/// character.
 ///
-/// For English text and JSON, the estimate is usually a little too high. For Chinese and Japanese, it is
-/// about right, and for other scripts it is too high. If the estimate is too high, a compaction happens
-/// earlier. If it is too low, the provider may refuse a request.
+/// It is usually a little too high for English text and JSON, about right for Chinese and Japanese, and too
+/// high for other scripts. A high estimate means an earlier compaction; after a low one, the provider may
+/// refuse a request.
 ///
 /// ```
 /// use toolkit_ai::agent::compaction::{CountTokens, TokenEstimate};

@@ -10,34 +10,31 @@ use toolkit_llm::{ChatModel, ModelOptions};
 
 type Summarize = dyn Fn(SummaryRequest) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 
-/// Settings for the compaction of long conversations, set by
+/// Settings for compacting long conversations, given to
 /// [`AgentBuilder::compaction`](crate::AgentBuilder::compaction).
 ///
-/// Before each model call, the agent counts the tokens of the request. If the request exceeds its share of
-/// the context window, the agent shortens the request in this order, until the request is small enough:
+/// If a request exceeds its share of the context window, the agent takes these steps until it is small
+/// enough:
 ///
 /// 1. Old tool results keep only their beginning and their end.
 /// 2. Old tool results become a note of one line.
 /// 3. The oldest messages become a summary, written by a [model](Self::with_summary_model) or a
-///    [function](Self::with_summary) of the program. If the program sets neither, or if the summary fails, a
-///    note replaces the messages.
+///    [function](Self::with_summary). Without either, or if the summary fails, a note replaces them.
 ///
-/// The latest messages stay unchanged ([`with_keep_latest`](Self::with_keep_latest)), unless the request
-/// would still exceed the window. In this case, the results before the latest turn are shortened, further
-/// messages are left out, and the results of the latest turn are reduced last. If all of this saves little,
-/// no summary is written. Otherwise, the agent would pay for a summary in each turn.
+/// The [latest messages](Self::with_keep_latest) stay unchanged, unless the request would still exceed the
+/// window. Then they are reduced too, the results of the latest turn last. A summary that would save little
+/// is not written, because it would have to be paid in each turn.
 ///
-/// The unanswered message of the user always stays. The first message of the user stays if it is not longer than a
-/// [summary](Self::with_summary_tokens) may be, because it usually states the task. Calls are never separated from
+/// The unanswered message of the user stays, and so does the first one, which usually states the task, if
+/// it is not longer than a [summary](Self::with_summary_tokens) may be. Calls are never separated from
 /// their results.
 ///
-/// The conversation keeps all its messages. A compaction is saved with the conversation, and all later
-/// requests begin with the same messages until the next compaction, so that prompt caches stay valid.
+/// The conversation keeps all its messages. A compaction is saved with it, and until the next one, requests
+/// begin with the same messages, so prompt caches stay valid.
 ///
-/// The token count of a request comes from the usage that the provider has reported with the latest answer.
-/// It excludes reasoning that later requests do not contain. Only newer messages are estimated. If the model
-/// refuses a request as [too long](toolkit_llm::ModelErrorKind::ContextTooLong), the agent compacts once and asks
-/// again. If an answer is cut off because the window is full, the agent does not ask again.
+/// The latest answer's usage counts, without reasoning that later requests lack; only newer messages are
+/// estimated. If the model refuses a request as [too long](toolkit_llm::ModelErrorKind::ContextTooLong),
+/// the agent compacts once and asks again, but not if an answer is cut off.
 ///
 /// ```
 /// use toolkit_ai::agent::compaction::Compaction;
@@ -78,26 +75,25 @@ pub struct Compaction {
     pub(crate) summary_instructions: Option<String>,
 }
 
-/// The source of summaries: a model, or a function of the program.
 #[derive(Clone)]
 pub(crate) enum Summarizer {
     Model(BoxModel),
     Function(Arc<Summarize>),
 }
 
-/// Sizes of requests in tokens, for deciding when and how much to compact.
+/// Sizes of requests in tokens that decide when and how much to compact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// The maximum number of tokens in a request. The rest of the context window is for the answer.
+    /// The maximum of a request; the rest of the window is for the answer.
     pub(crate) most: u64,
-    /// The number of tokens above which a request is compacted.
+    /// The size above which a request is compacted.
     pub(crate) start: u64,
-    /// The number of tokens that a request should have after a compaction.
+    /// The size wanted after a compaction.
     pub(crate) target: u64,
 }
 
 impl Compaction {
-    /// Creates settings for a model with a context window of `window` tokens, without summaries.
+    /// Creates settings for a model with this context window in tokens, without summaries.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -115,13 +111,12 @@ impl Compaction {
         }
     }
 
-    /// Sets the model for summaries. It may be a cheaper model than the model of the agent. The
-    /// tokens of the summaries belong to the usage and the cost of the run, and each summary counts as a
-    /// model call.
+    /// Sets the model for summaries, which may be a cheaper one.
     ///
-    /// The model reads the old messages as the text of one message, in several requests if the text is long.
-    /// There are at most eight such requests: if the text is longer, its oldest messages are not in the
-    /// summary.
+    /// Each summary counts as a model call of the run.
+    ///
+    /// The model reads the old messages as text, in at most eight requests. The oldest messages of a longer
+    /// text are not in the summary.
     #[must_use]
     pub fn with_summary_model(mut self, model: impl ChatModel) -> Self {
         self.summarizer = Some(Summarizer::Model(model.boxed()));
@@ -156,8 +151,8 @@ impl Compaction {
         self
     }
 
-    /// Returns the sizes of requests at which a compaction begins and ends. `max_output` is the maximum
-    /// length of the agent's answers, if it is set.
+    /// Returns the sizes at which a compaction begins and ends. `max_output` is the maximum length of
+    /// answers.
     pub(crate) fn bounds(&self, max_output: Option<u32>) -> Bounds {
         let answer = self.answer_tokens.or(max_output.map(u64::from)).unwrap_or(self.window / 8);
         let most = self.window.saturating_sub(answer);
@@ -165,7 +160,7 @@ impl Compaction {
         Bounds { most, start: share(self.start_at), target: share(self.reduce_to.min(self.start_at)) }
     }
 
-    /// Returns the maximum length of a shortened tool result, in characters.
+    /// Returns the maximum characters of a shortened tool result.
     pub(crate) fn result_limit(&self) -> usize {
         let of_window = usize::try_from(self.window / 16).unwrap_or(usize::MAX).clamp(200, 4_000);
         self.result_chars.unwrap_or(of_window)
@@ -176,8 +171,8 @@ impl Compaction {
         self.summary_tokens.unwrap_or((self.window / 16).min(2_048)).max(1)
     }
 
-    /// Returns the maximum length of the model's answer to a request for a summary, in tokens. Many models
-    /// refuse a request for more output than they support, so the default is low.
+    /// Returns the maximum tokens of the summary model's answer. Many models refuse to allow more output
+    /// than they support.
     pub(crate) fn summary_output(&self) -> Option<u32> {
         match &self.summary_options {
             Some(options) => options.max_output_tokens,
@@ -189,8 +184,8 @@ impl Compaction {
         }
     }
 
-    /// Returns the maximum length of the conversation text in one request for a summary, in tokens. The rest
-    /// of the window is for `instructions`, the previous summary and the answer.
+    /// Returns the maximum tokens of the conversation text in one summary request, beside `instructions`,
+    /// the previous summary and the answer.
     pub(crate) fn summary_room(&self, instructions: u64) -> u64 {
         let answer = self.summary_output().map_or(0, u64::from);
         let most = self.bounds(None).most.min(self.window.saturating_sub(answer));
@@ -199,37 +194,37 @@ impl Compaction {
 }
 
 setters! { Compaction:
-    /// Sets the number of tokens reserved for the answer. The default is the
-    /// [`max_output_tokens`](ModelOptions::max_output_tokens) of the agent, or an eighth of the window.
+    /// Sets the tokens reserved for the answer. Default: the agent's
+    /// [`max_output_tokens`](ModelOptions::max_output_tokens), or an eighth of the window.
     with_answer_tokens(answer_tokens: u64) = Some(answer_tokens);
-    /// Sets the share of the context window at which a compaction begins, from 0 to 1. A larger number, such as a
-    /// percentage, counts as 1. The window counts without the tokens reserved for the answer. Default: 0.8.
+    /// Sets the share of the window at which a compaction begins, from 0 to 1, without the tokens reserved
+    /// for the answer. Larger numbers, such as percentages, count as 1. Default: 0.8.
     with_start_at(start_at: f64) = start_at;
-    /// Sets the share of the context window that a request should have after a compaction, from 0 to 1. A share above
-    /// that of [`with_start_at`](Self::with_start_at) counts as the latter. The window counts without the tokens reserved
-    /// for the answer. Default: 0.5.
+    /// Sets the share of the window wanted after a compaction, from 0 to that of
+    /// [`with_start_at`](Self::with_start_at), without the tokens reserved for the answer. Default: 0.5.
     with_reduce_to(reduce_to: f64) = reduce_to;
-    /// Sets the number of latest messages to keep unchanged. All results of a turn together count as one
-    /// message. Default: 6.
+    /// Sets the number of latest messages to keep unchanged. All results of a turn are one message.
+    /// Default: 6.
     ///
-    /// If the request would still exceed the window, these messages are reduced too, oldest first.
+    /// If the request would still exceed the window, they are reduced too, oldest first.
     with_keep_latest(keep_latest: usize) = keep_latest;
-    /// Sets the maximum length of a shortened tool result, in characters. Default: a sixteenth of the
-    /// window's tokens, at least 200 and at most 4,000.
+    /// Sets the maximum characters of a shortened tool result. Default: a sixteenth of the window's tokens,
+    /// from 200 to 4,000.
     with_result_chars(result_chars: usize) = Some(result_chars);
-    /// Sets the maximum length of a summary, in tokens. A longer summary is cut. Default: a sixteenth of the
-    /// window, at most 2,048.
+    /// Sets the maximum tokens of a summary. Longer ones are cut. Default: a sixteenth of the window, at
+    /// most 2,048.
     with_summary_tokens(summary_tokens: u64) = Some(summary_tokens);
-    /// Sets the counter of tokens. Default: [`TokenEstimate`].
+    /// Sets the token counter. Default: [`TokenEstimate`].
     with_counter(counter: impl CountTokens) = Arc::new(counter);
-    /// Sets the options for the requests to the summary model. By default, an answer has at most four times
-    /// the maximum tokens of a summary, so that a model may think first. This default is at most 4,096
-    /// tokens, or the maximum of a summary if that is more.
+    /// Sets the options for the requests to the summary model.
     ///
-    /// If the model refuses this default limit, or uses it up without an answer, the agent asks again without
-    /// a limit.
+    /// By default, an answer may be four times as long as a summary, so that a model may think first, but
+    /// at most 4,096 tokens or the maximum of a summary if that is more.
+    ///
+    /// If the model refuses this default, or uses it up without an answer, the agent asks again without a
+    /// limit.
     with_summary_options(summary_options: ModelOptions) = Some(summary_options);
-    /// Sets the instructions of the model for summaries.
+    /// Sets the summary model's instructions.
     with_summary_instructions(summary_instructions: impl Into<String>) = Some(summary_instructions.into());
 }
 

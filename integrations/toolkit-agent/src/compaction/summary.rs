@@ -3,33 +3,32 @@
 use std::fmt::Write as _;
 use toolkit_llm::Message;
 
-/// A request for a summary, passed to the function set by
-/// [`Compaction::with_summary`](super::Compaction::with_summary).
+/// A request for a summary, passed to [`Compaction::with_summary`](super::Compaction::with_summary)'s
+/// function.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SummaryRequest {
-    /// The name of the agent that reads the summary.
+    /// The agent that reads the summary.
     pub agent: String,
-    /// The summary of the messages before `messages`. Empty if there is none. The new summary replaces it, so
-    /// the new summary should include its content.
+    /// The summary of the messages before `messages`, or empty. The new summary replaces it and should
+    /// include its content.
     pub previous: String,
-    /// The messages to summarize, oldest first, as the agent's model reads them. Long tool results are
+    /// The messages to summarize, oldest first, as the agent's model reads them. Long results are
     /// shortened.
     pub messages: Vec<Message>,
-    /// The maximum length of the summary, in tokens. A longer summary is cut.
+    /// The maximum length of the summary, in tokens. A longer one is cut.
     pub max_tokens: u64,
 }
 
 impl SummaryRequest {
-    /// Creates a request.
     pub(crate) fn new(agent: &str, previous: &str, messages: Vec<Message>, max_tokens: u64) -> Self {
         Self { agent: agent.to_owned(), previous: previous.to_owned(), messages, max_tokens }
     }
 
-    /// Returns the messages as text. Each message, call and result is a paragraph.
+    /// Returns the messages as text, with a paragraph for each message, call and result.
     ///
-    /// Each paragraph begins with its author, such as `User:`. All further lines of a message or result are
-    /// indented, so that the text of a tool cannot look like a message of the user.
+    /// A paragraph begins with its author, such as `User:`. Further lines are indented, so that a tool's
+    /// text cannot look like a user message.
     #[must_use]
     pub fn transcript(&self) -> String {
         let paragraphs: Vec<String> = self.messages.iter().map(paragraphs).collect();
@@ -37,7 +36,7 @@ impl SummaryRequest {
     }
 }
 
-/// Returns a message as text. Each text, call and result is a paragraph.
+/// Returns a message as text, with a paragraph for each text, call and result.
 pub(crate) fn paragraphs(message: &Message) -> String {
     match message {
         Message::User(message) => format!("User: {}", indented(&message.to_text())),
@@ -60,16 +59,16 @@ pub(crate) fn paragraphs(message: &Message) -> String {
             text
         }
         Message::Tool(message) => {
-            let results = message.results.iter();
-            let results: Vec<String> = results
-                .map(|result| format!("Tool `{}` returned: {}", result.name, indented(&result.to_text())))
-                .collect();
+            let mut results = Vec::with_capacity(message.results.len());
+            for result in &message.results {
+                results.push(format!("Tool `{}` returned: {}", result.name, indented(&result.to_text())));
+            }
             results.join("\n\n")
         }
     }
 }
 
-/// Returns `text` with all lines indented except the first.
+/// Indents all lines of `text` but the first.
 pub(crate) fn indented(text: &str) -> String {
     text.replace("\r\n", "\n").replace(['\n', '\r', '\u{2028}', '\u{2029}'], "\n  ")
 }

@@ -6,22 +6,20 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
-/// The prefix of the keys of parallel agents.
 const BRANCH: char = 'b';
 
-/// Returns whether `key` is the key of a parallel agent, and not of a call.
+/// Returns whether `key` is that of a parallel agent, not of a call.
 pub(super) fn is_branch(key: &str) -> bool {
     key.starts_with(BRANCH)
 }
 
 impl State {
-    /// Returns the key of the parallel agent at `index` of the group. No other agent of the run has the same key.
+    /// Returns the key of the parallel agent at `index`, unique in the run.
     pub(super) fn branch_key(&self, index: usize) -> String {
         let joined = self.run.as_ref().map_or(0, |run| run.joined);
         format!("{BRANCH}{}", joined + index)
     }
 
-    /// Adds the copy for the parallel agent at `index`.
     pub(super) fn begin_branch(&mut self, index: usize) {
         let copy = Self {
             history: self.history.copy(),
@@ -37,18 +35,20 @@ impl State {
         self.children.keys().any(|key| is_branch(key))
     }
 
-    /// Appends the new messages of all parallel agents in their order, with the errors of failed agents, and adopts
+    /// Appends the new messages of all parallel agents in order, with the errors of failed ones, and adopts
     /// their compactions. Unfinished work is abandoned.
     pub(super) fn join_branches(&mut self, at: u64) {
         if !self.has_branches() {
             return;
         }
-        let (branches, called) = take(&mut self.children).into_iter().partition(|(key, _)| is_branch(key));
-        self.children = called;
-        let index = |key: &str| key.trim_start_matches(BRANCH).parse::<usize>().unwrap_or_default();
-        let branches: BTreeMap<String, Self> = branches;
-        let mut branches: Vec<(usize, Self)> =
-            branches.into_iter().map(|(key, branch)| (index(&key), branch)).collect();
+        let mut branches: Vec<(usize, Self)> = Vec::new();
+        for (key, child) in take(&mut self.children) {
+            if is_branch(&key) {
+                branches.push((key.trim_start_matches(BRANCH).parse().unwrap_or_default(), child));
+            } else {
+                self.children.insert(key, child);
+            }
+        }
         branches.sort_by_key(|(index, _)| *index);
         for (_, branch) in &mut branches {
             branch.give_up_work(at);
@@ -64,7 +64,7 @@ impl State {
             for (message, at) in branch.history.own() {
                 self.history.add(message.clone(), at);
             }
-            // Messages of other agents may stand between the copied messages and the messages of this agent.
+            // Messages of other agents may stand between the copied messages and this agent's own.
             let shared = if is_first { self.history.len() } else { base };
             self.adopt_compactions(branch.compactions, shared);
             let index = index.saturating_sub(joined);
@@ -75,10 +75,11 @@ impl State {
         }
     }
 
-    /// Repeats the replacements that guardrails of parallel agents have made in their copies. If agents have replaced
-    /// the same message differently, it is removed, because each may have found another fault.
+    /// Repeats the replacements made by guardrails in the copies. A message replaced differently is
+    /// removed, because each guardrail may have found another fault.
     fn replace_as(&mut self, branches: &[(usize, Self)]) {
-        // `None` is a removed message. A later replacement in the same copy takes the place of an earlier one.
+        // `None` is a removed message. In the same copy, a later replacement takes the place of an earlier
+        // one.
         let mut all: BTreeMap<usize, Option<UserMessage>> = BTreeMap::new();
         for (_, Self { history, .. }) in branches {
             let latest: BTreeMap<usize, &UserMessage> =
@@ -100,7 +101,7 @@ impl State {
         }
     }
 
-    /// Returns the state without the messages that the conversations of parallel agents share with it, as it is saved.
+    /// Returns the state as it is saved: parallel agents' conversations lack the shared messages.
     pub(super) fn detached(&self) -> Self {
         let mut state = self.clone();
         for (_, branch) in state.children.iter_mut() {

@@ -1,5 +1,4 @@
-//! The compactions of a conversation. A compaction belongs to one agent, and makes the messages sent to the
-//! model of this agent shorter.
+//! The compactions of a conversation: shorter messages for one agent's model.
 
 use super::State;
 use super::history::History;
@@ -8,41 +7,36 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_llm::Message;
 
-/// A compaction for one agent: the parts of the conversation to leave out or shorten in requests. All indexes
-/// are indexes of messages in the conversation.
+/// What one agent's requests leave out or shorten. All indexes are those of messages in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Compacted {
-    /// The index of the first message to send. A summary or a note replaces all earlier messages.
+    /// The first message to send. A summary or a note replaces all earlier ones.
     pub(crate) start: usize,
-    /// The number of messages left out.
     pub(crate) left_out: usize,
-    /// The summary of messages left out. Empty if there is none.
+    /// The summary of messages left out, or empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) summary: String,
-    /// The indexes of user messages before `start` that are sent nevertheless.
+    /// The user messages before `start` that are sent nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) kept: Vec<usize>,
     /// The index before which long tool results are shortened.
     pub(crate) shortened: usize,
-    /// The index before which tool results are replaced with a note.
+    /// The index before which notes replace tool results.
     pub(crate) dropped: usize,
-    /// The maximum length of a shortened tool result, in characters.
     pub(crate) result_chars: usize,
-    /// The number of messages when the compaction was made. From then on, requests contain these messages in
-    /// a shorter form. Token counts and response ids that the provider has given for these messages are
-    /// therefore not used again.
+    /// The number of messages when the compaction was made. As requests now shorten them, the provider's
+    /// token counts and response ids for them are not used again.
     pub(crate) made_at: usize,
 }
 
-/// The compactions of a conversation, by the name of the agent.
+/// The compactions, by the name of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Compactions {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     agents: BTreeMap<String, Compacted>,
-    /// The index before which token counts of messages are not valid any more, because earlier messages were
-    /// removed or added.
+    /// The index before which token counts are invalid, because earlier messages were removed or added.
     #[serde(skip_serializing_if = "is_zero")]
     usage_from: usize,
 }
@@ -52,7 +46,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Compacted {
-    /// Adapts the indexes after the first `removed` messages of the conversation were removed.
+    /// Adapts the indexes after the first `removed` messages were removed.
     fn remove_first(&mut self, removed: usize) {
         for index in [&mut self.start, &mut self.shortened, &mut self.dropped] {
             *index = index.saturating_sub(removed);
@@ -64,10 +58,10 @@ impl Compacted {
 }
 
 impl Compacted {
-    /// Returns the compaction without its effects on messages at or after the index `end`.
+    /// Returns the compaction without its effects on messages from the index `end` on.
     ///
-    /// Messages from the index `boundary` to `end` are sent, even if the summary contains them. `len` is the
-    /// number of messages in the conversation.
+    /// Messages from `boundary` to `end` are sent, even if the summary contains them. The conversation has
+    /// `len` messages.
     fn clipped(mut self, boundary: usize, end: usize, len: usize) -> Self {
         let hidden = self.left_out + self.kept.len();
         let shown = self.start.saturating_sub(boundary);
@@ -80,7 +74,7 @@ impl Compacted {
         self
     }
 
-    /// Returns the indexes that increase with each compaction, for comparing two compactions.
+    /// Returns the indexes that increase with each compaction, for comparisons.
     fn progress(&self) -> (usize, usize, usize) {
         (self.start, self.dropped, self.shortened)
     }
@@ -89,12 +83,12 @@ impl Compacted {
 /// Returns whether all messages before `index` may be left out of a request.
 ///
 /// This must not separate a call from its result, a paused message from its continuation, or an invalid
-/// answer from the feedback about it.
+/// answer from its feedback.
 pub(crate) fn is_boundary(messages: &[Message], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| messages.get(before));
     let is_paused = matches!(before, Some(Message::Assistant(message)) if message.paused);
-    let begins = |message: &Message| message.is_input() || matches!(message, Message::Assistant(_));
-    !is_paused && messages.get(index).is_some_and(begins)
+    let Some(message) = messages.get(index) else { return false };
+    !is_paused && (message.is_input() || matches!(message, Message::Assistant(_)))
 }
 
 impl Compactions {
@@ -110,7 +104,7 @@ impl Compactions {
         self.agents.get(agent)
     }
 
-    /// Adapts the indexes after the first `removed` messages were removed. `len` is the number of messages left.
+    /// Adapts the indexes after the first `removed` messages were removed and `len` are left.
     pub(super) fn remove_first(&mut self, removed: usize, len: usize) {
         if removed > 0 {
             self.agents.values_mut().for_each(|compacted| compacted.remove_first(removed));
@@ -120,15 +114,14 @@ impl Compactions {
 }
 
 impl Conversation {
-    /// Returns the summary that replaces old messages in the requests of the named agent. A
-    /// [compaction](crate::compaction::Compaction) creates it. Returns `None` if there is no summary.
+    /// Returns the summary of old messages in the agent's requests, if a
+    /// [compaction](crate::compaction::Compaction) has created one.
     #[must_use]
     pub fn summary_of(&self, agent: &str) -> Option<&str> {
         let summary = &self.compacted(agent)?.summary;
         (!summary.is_empty()).then_some(summary)
     }
 
-    /// Returns the latest compaction for the named agent.
     pub(crate) fn compacted(&self, agent: &str) -> Option<&Compacted> {
         self.state.compactions.of(agent)
     }
@@ -138,24 +131,28 @@ impl Conversation {
         self.record(Entry::Compacted { agent: agent.to_owned(), compacted });
     }
 
-    /// Returns the index of the first message whose token count is still valid.
+    /// Returns the index of the first valid token count.
     pub(crate) fn usage_from(&self) -> usize {
         self.state.compactions.usage_from
     }
 
     /// Returns the indexes of the user messages that a compaction must not leave out.
     ///
-    /// These are the input of the run, the latest message of the user, and the latest input. If the run
-    /// repeats an invalid answer, the original question is one of them.
+    /// These are the input of the run, the latest message of the user, the latest input, and if the run
+    /// repeats an invalid answer, the original question.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let State { history: History { messages, copied, .. }, run, .. } = &self.state;
-        let is_user = |index: &usize| matches!(messages.get(*index), Some(Message::User(_)));
-        // In the copy for a parallel agent, the run has begun with a message that was copied.
-        let run = run.as_ref().filter(|run| run.begin >= copied.count);
-        let inputs = run.into_iter().flat_map(|run| run.question.into_iter().chain([run.begin]));
-        let latest = messages.iter().rposition(|message| matches!(message, Message::User(_)));
-        let question = messages.iter().rposition(Message::is_input);
-        let mut indexes: Vec<usize> = inputs.filter(is_user).chain(latest).chain(question).collect();
+        let mut indexes: Vec<usize> = Vec::new();
+        // In the copy for a parallel agent, the run has begun with a copied message.
+        if let Some(run) = run
+            && run.begin >= copied.count
+        {
+            indexes.extend(run.question);
+            indexes.push(run.begin);
+            indexes.retain(|index| matches!(messages.get(*index), Some(Message::User(_))));
+        }
+        indexes.extend(messages.iter().rposition(|message| matches!(message, Message::User(_))));
+        indexes.extend(messages.iter().rposition(Message::is_input));
         indexes.sort_unstable();
         indexes.dedup();
         indexes
@@ -163,8 +160,8 @@ impl Conversation {
 }
 
 impl State {
-    /// Adopts the compactions from the copy for a parallel agent, whose new messages are already at the end. `shared` is
-    /// the number of messages at the beginning that both have in common.
+    /// Adopts the compactions from a parallel agent's copy, whose new messages are already at the end. Both
+    /// begin with `shared` common messages.
     pub(super) fn adopt_compactions(&mut self, compactions: Compactions, shared: usize) {
         let len = self.history.len();
         for (agent, compacted) in compactions.agents {
@@ -231,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Two parallel agents compact their copies of the conversation, once at each possible index.
+    /// Two parallel agents compact their copies at each possible index.
     #[test]
     fn the_compactions_of_parallel_agents_are_clipped_to_the_common_messages() {
         for start in 2..8_usize {
@@ -267,8 +264,7 @@ mod tests {
             });
             let [of_a, of_b] = expected;
             conversation.agent_ended(0, &AgentOutput::new("group", "done"));
-            // The messages of the first agent follow the copied messages directly, so its compaction is
-            // unchanged.
+            // The first agent's messages follow the copied ones directly, so its compaction is unchanged.
             assert_eq!(conversation.compacted("a"), Some(&Compacted { made_at: 9, ..of_a }));
             let clipped = start.min(base);
             let left_out = clipped - of_b.kept.len();

@@ -18,16 +18,16 @@ use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// The log begins. It is the first entry of each log.
+    /// The first entry of each log.
     Log {
-        /// The version of the format.
+        /// The format's version.
         version: u32,
     },
-    /// The conversation so far, of which the log has no entries.
+    /// The conversation so far, without entries.
     Snapshot(Box<State>),
     /// The program has added a message.
     Message(Box<Message>),
-    /// The program has removed this number of messages at the beginning.
+    /// The program has removed this number of oldest messages.
     Removed(usize),
     /// The program has ended the unfinished turn.
     Settled,
@@ -44,7 +44,7 @@ pub(crate) enum Entry {
     /// A run begins with the input of a user.
     RunBegan {
         input: UserMessage,
-        /// Whether the run repeats the one before after an invalid answer. The input is feedback then.
+        /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_attempt: bool,
     },
@@ -66,12 +66,12 @@ pub(crate) enum Entry {
     AgentBegan {
         depth: usize,
         agent: String,
-        /// The agents of a team, in their order. A resumed run must have the same.
+        /// The agents of a team, in order. A resumed run must have the same.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         members: Vec<String>,
     },
-    /// The agent within the first `depth` working agents has ended with an answer. `text` is missing if it is the
-    /// answer of its last turn, or the text of the latest answer in the messages.
+    /// The agent within the first `depth` working agents has answered. `text` is missing if it is the
+    /// answer of its last turn, or the latest answer in the messages.
     AgentEnded {
         depth: usize,
         agent: String,
@@ -83,10 +83,9 @@ pub(crate) enum Entry {
     },
     /// The innermost agent hands the conversation to another agent.
     Transferred(String),
-    /// The answer was invalid. `count` is the number of invalid answers so far.
+    /// `count` is the number of invalid answers so far.
     AnswerInvalid {
         count: u32,
-        /// Whether the innermost agent answers again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_repeated: bool,
     },
@@ -100,31 +99,30 @@ pub(crate) enum Entry {
     /// An agent calls its model.
     TurnBegan {
         agent: String,
-        /// Whether guardrails check the answers of the agent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         checks_answers: bool,
     },
-    /// The model has completed a call. The pieces of the message since the call before come with it.
+    /// The model has completed a call, with the pieces of the message since the call before.
     Call(Box<Arrived>),
     /// These calls are started.
     Started(Vec<usize>),
     /// A call has a result. Its position is the index of the call in the turn.
     Result(Box<ToolResult>),
-    /// A call waits for a decision or a result.
+    /// A call waits for the program.
     Pending { call: usize, reason: Pending },
-    /// A pending call was decided, so that it runs. `decision` is missing for an agent whose own calls were decided.
+    /// A pending call may run. `decision` is missing for an agent whose own calls were decided.
     Decided {
         call: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
     },
-    /// The changes of session values in the results so far are applied.
+    /// The session changes of the results so far are applied.
     Applied,
-    /// Guardrails check the answer of the turn from now on.
+    /// Guardrails check the turn's answer from now on.
     AnswersChecked,
-    /// The message of the model is complete, or has broken off.
+    /// The model's message is complete, or has broken off.
     ModelEnded(Box<ModelEnd>),
-    /// The model has failed before a call was started.
+    /// The model has failed before a call started.
     ModelFailed,
     /// The turn ends before it is complete.
     TurnStopped {
@@ -132,15 +130,15 @@ pub(crate) enum Entry {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_kept: bool,
     },
-    /// The turn ends. `answer` is the answer of its agent, if it gives one.
+    /// The turn ends, with the answer of its agent if there is one.
     TurnEnded {
         verdict: TurnVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<TurnAnswer>>,
     },
-    /// Text before a pause of the provider is removed, because its answer was not checked.
+    /// Unchecked text before a pause of the provider is removed.
     PausedRemoved,
-    /// An agent's model reads less of the conversation from now on.
+    /// An agent's model reads less of the conversation from here.
     Compacted { agent: String, compacted: Box<Compacted> },
 }
 
@@ -157,30 +155,28 @@ pub(crate) struct Arrived {
     /// `None` if the message has broken off after the pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) call: Option<ToolCall>,
-    /// The name of the tool whose arguments are the answer, if the call is one of it.
+    /// The tool of the call, if its arguments are the answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) answer_tool: String,
 }
 
-/// The end of a message.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ModelEnd {
     pub(crate) finish: FinishReason,
-    /// Whether the provider knows the message although it is empty.
+    /// Whether the provider knows the empty message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_kept: bool,
     /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continues: bool,
-    /// The message without the name of its agent, which the turn has.
+    /// The message without its agent's name.
     pub(crate) message: AssistantMessage,
 }
 
-/// The answer of an agent in its last turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnAnswer {
-    /// `None` if it is the text of the message of the turn.
+    /// `None` if it is the text of the turn's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
     pub(crate) finish: FinishReason,
@@ -192,11 +188,9 @@ pub(crate) struct TurnAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stop {
-    /// Calls wait for decisions or results.
     Interrupted,
-    /// The run has failed, was cancelled or has reached a limit.
+    /// The run has failed, was cancelled or reached a limit.
     Failed,
-    /// The future of the run was dropped.
     Dropped,
 }
 
@@ -204,18 +198,17 @@ pub(crate) enum Stop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TurnVerdict {
-    /// The turn becomes part of the conversation as it is.
     Unchanged,
-    /// Its answer was accepted. Everything beside the answer that no guardrail has seen is removed.
+    /// The answer was accepted. Everything beside it that no guardrail has seen is removed.
     Accepted,
     /// A guardrail has replaced or blocked the answer.
     Replaced(String),
-    /// Its answer is not shown, because it is invalid or another agent answers.
+    /// The answer is not shown, because it is invalid or another agent answers.
     Withheld,
 }
 
 impl Entry {
-    /// Creates the entry for the end of an agent. `latest` is the text of the latest answer in the messages.
+    /// Creates the entry for the end of an agent. `latest` is the latest answer in the messages.
     pub(super) fn agent_ended(depth: usize, output: &AgentOutput, latest: &str) -> Self {
         let AgentOutput { text, agent, finish, escalate } = output;
         Self::AgentEnded {

@@ -34,7 +34,6 @@ impl State {
         self.turn.get_or_insert_default()
     }
 
-    /// Removes the conversations of agents called as tools.
     fn drop_called(&mut self) {
         self.children.retain(|key, _| is_branch(key));
     }
@@ -48,7 +47,7 @@ impl State {
         }
     }
 
-    /// Ends the unfinished turn before it is complete. If the agent of the turn checks its answers, removes the answer.
+    /// Ends the turn before it is complete. An answer that guardrails should check is removed.
     pub(super) fn stop_turn(&mut self, is_kept: bool, at: u64) {
         let Some(turn) = self.turn.take() else { return };
         let mut turn = self.ended(turn);
@@ -63,7 +62,7 @@ impl State {
         self.add_turn(turn, at);
     }
 
-    /// Ends the complete turn with a verdict, and with the answer of its agent, if it gives one.
+    /// Ends the complete turn with a verdict, and its agent's answer if it gives one.
     pub(super) fn end_turn(&mut self, verdict: TurnVerdict, answer: Option<TurnAnswer>, at: u64) {
         let Some(turn) = self.turn.take() else { return };
         let mut turn = self.ended(turn);
@@ -86,9 +85,9 @@ impl State {
     /// Removes from a turn what its verdict does not leave.
     fn judge(&mut self, turn: &mut EndedTurn, verdict: TurnVerdict) {
         let EndedTurn { message, results, .. } = turn;
-        // The output of a tool is an answer that text before a pause does not belong to.
+        // Text before a pause does not belong to an answer that is the output of a tool.
         let continues_text = message.calls.is_empty() || message.has_answer();
-        // The answer in the arguments of a call is complete without the text before a pause.
+        // An answer in a call's arguments is complete without the text before a pause.
         let replaces_text = verdict != TurnVerdict::Accepted || !message.calls.is_empty();
         let was_paused = continues_text && replaces_text && self.history.remove_paused();
         match verdict {
@@ -113,7 +112,6 @@ impl State {
         EndedTurn { message, results, is_checked, is_kept }
     }
 
-    /// Adds the message of a turn and the results of its calls.
     fn add_turn(&mut self, turn: EndedTurn, at: u64) {
         let EndedTurn { message, results, is_checked, is_kept } = turn;
         if message.is_empty() && !is_kept {
@@ -127,7 +125,7 @@ impl State {
         let index = self.history.len();
         self.history.add(Message::Assistant(message), at);
         if is_checked && is_paused {
-            // The text is checked together with the rest of the answer.
+            // The text is checked with the rest of the answer.
             self.history.unchecked.get_or_insert(index);
         }
         if let Some(given) = given {
@@ -136,12 +134,10 @@ impl State {
     }
 }
 
-/// A turn that has ended, before it becomes part of the conversation.
+/// An ended turn, before it joins the conversation.
 struct EndedTurn {
     message: AssistantMessage,
-    /// One result for each call.
     results: Vec<ToolResult>,
-    /// Whether guardrails check the answers of the agent.
     is_checked: bool,
     /// Whether an empty message is added, because the provider knows it.
     is_kept: bool,

@@ -6,36 +6,35 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use toolkit_llm::{AssistantMessage, Message, Messages, UserMessage};
 
-/// The messages of a conversation, and what guardrails have done with them.
+/// The messages, and what guardrails have done with them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct History {
     pub(super) messages: Messages,
     /// The time of each message, in seconds since 1970.
     pub(super) times: Vec<u64>,
-    /// The index of the first message of which no guardrail has seen the answer: text before a pause of the provider.
+    /// The index of the first message with text before a pause, whose answer no guardrail has seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unchecked: Option<usize>,
-    /// The indexes of inputs that a guardrail has removed.
+    /// The inputs that a guardrail has removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) blocked: BTreeSet<usize>,
     #[serde(skip_serializing_if = "Copied::is_empty")]
     pub(super) copied: Copied,
-    /// The index of the first message that has changed, for the views of the messages.
     #[serde(skip)]
     changed: Changed,
 }
 
-/// The messages at the beginning of the conversation of a parallel agent, which are copied from the one around it.
+/// The first messages of a parallel agent's conversation, copied from the one around it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Copied {
     pub(super) count: usize,
-    /// The number of copied messages that were removed.
     pub(super) removed: usize,
-    /// The number of messages that the JSON leaves out, because the conversation around this one begins with them.
+    /// The number of messages that the JSON leaves out, as the conversation around this one begins with
+    /// them.
     pub(super) left_out: usize,
-    /// The messages that guardrails have replaced, by their index before any was removed.
+    /// The messages that guardrails have replaced, by their index before any removal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) replaced: Vec<(usize, UserMessage)>,
 }
@@ -46,7 +45,7 @@ impl Copied {
     }
 }
 
-/// The index of the first message that has changed since it was last asked for. Not a part of the state.
+/// The index of the first message changed since it was last asked for. Not a part of the state.
 #[derive(Debug, Clone, Default)]
 struct Changed(Option<usize>);
 
@@ -82,7 +81,7 @@ impl History {
         self.messages.iter().zip(self.times.iter().copied()).skip(self.copied.count)
     }
 
-    /// Removes text before a pause of which no guardrail has seen the answer. Returns whether there was any.
+    /// Removes unchecked text before a pause. Returns whether there was any.
     pub(super) fn remove_paused(&mut self) -> bool {
         match self.unchecked.take() {
             Some(begin) => {
@@ -101,7 +100,7 @@ impl History {
         }
     }
 
-    /// Removes the first `count` messages, of which there are as many.
+    /// Removes the first `count` messages, which must exist.
     pub(super) fn remove_first(&mut self, count: usize) {
         self.remove(0..count);
         self.unchecked = self.unchecked.map(|unchecked| unchecked.saturating_sub(count));
@@ -111,7 +110,6 @@ impl History {
         self.copied.removed += copied;
     }
 
-    /// Replaces the input at `index`.
     pub(super) fn replace(&mut self, index: usize, message: UserMessage) {
         let Some(place) = self.messages.get_mut(index) else { return };
         if index < self.copied.count {
@@ -131,7 +129,6 @@ impl History {
         self.changed.0 = Some(self.changed.0.map_or(index, |known| known.min(index)));
     }
 
-    /// Takes the index of the first message that has changed.
     pub(super) fn take_changed(&mut self) -> Option<usize> {
         self.changed.0.take()
     }
@@ -153,15 +150,16 @@ impl History {
         self.times.splice(..0, around.times.iter().take(count).copied());
     }
 
-    /// Returns the latest message of a model.
     pub(super) fn latest_message(&self) -> Option<&AssistantMessage> {
-        self.messages.iter().rev().find_map(|message| match message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        })
+        for message in self.messages.iter().rev() {
+            if let Message::Assistant(message) = message {
+                return Some(message);
+            }
+        }
+        None
     }
 
-    /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its last call.
+    /// Returns the text of a model's latest message, or the arguments of its last call if it has no text.
     pub(super) fn last_answer(&self) -> &str {
         let Some(message) = self.latest_message() else { return "" };
         match message.calls.last() {

@@ -4,50 +4,47 @@ use super::{Conversation, Entry};
 use toolkit_llm::{Message, UserMessage};
 
 impl Conversation {
-    /// Returns the text of the latest message of a model. If it has no text, returns the arguments of its
-    /// last call.
     pub(crate) fn last_answer(&self) -> String {
         self.state.history.last_answer().to_owned()
     }
 
-    /// Returns whether the latest run is another attempt after an invalid answer. Such a run begins with
-    /// feedback.
+    /// Returns whether the latest run repeats an invalid answer, and so begins with feedback.
     pub(crate) fn is_repetition(&self) -> bool {
         let begin = self.state.run.as_ref().map_or(self.state.history.len(), |run| run.begin);
         matches!(self.state.history.messages.get(begin), Some(Message::User(input)) if input.is_feedback)
     }
 
-    /// Replaces the input at `index`.
     pub(crate) fn replace_input(&mut self, index: usize, message: UserMessage) {
         self.record(Entry::InputReplaced { index, message });
     }
 
-    /// Removes the input at `index`. Models read a note in its place.
     pub(crate) fn block_input(&mut self, index: usize) {
         self.record(Entry::InputBlocked { index });
     }
 
-    /// Returns the inputs that the guardrails of an agent have to check, with their indexes. Feedback about
-    /// an invalid answer is not an input.
+    /// Returns the inputs that an agent's guardrails have to check, with their indexes. Feedback is no
+    /// input.
     ///
-    /// These are the user messages after the latest answer of any agent. If there are none, it is the latest
-    /// user message, unless `agent` has answered it.
+    /// These are the user messages after the latest answer of any agent, or else the latest user message,
+    /// unless `agent` has answered it.
     pub(crate) fn unchecked_inputs(&self, agent: &str) -> Vec<(usize, UserMessage)> {
-        let messages = &self.state.history.messages;
-        let is_own = |message: &Message| matches!(message, Message::Assistant(other) if other.agent == agent);
-        let answered = messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));
-        let begin = answered.map_or(0, |index| index + 1);
-        let users = |(index, message): (usize, &Message)| match message {
-            Message::User(input) if !input.is_feedback => Some((index, input.clone())),
-            _ => None,
-        };
-        let mut new: Vec<_> = messages.iter().enumerate().skip(begin).filter_map(users).collect();
-        if new.is_empty() {
-            let latest = messages.iter().enumerate().rev();
-            let latest = latest.take_while(|(_, message)| !is_own(message)).find_map(users);
-            new.extend(latest);
+        let mut inputs = Vec::new();
+        let mut is_answered = false;
+        for (index, message) in self.state.history.messages.iter().enumerate().rev() {
+            match message {
+                Message::User(input) if !input.is_feedback => {
+                    inputs.push((index, input.clone()));
+                    if is_answered {
+                        break;
+                    }
+                }
+                Message::Assistant(answer) if !inputs.is_empty() || answer.agent == agent => break,
+                Message::Assistant(_) => is_answered = true,
+                _ => {}
+            }
         }
-        new.retain(|(index, _)| !self.state.history.blocked.contains(index));
-        new
+        inputs.reverse();
+        inputs.retain(|(index, _)| !self.state.history.blocked.contains(index));
+        inputs
     }
 }

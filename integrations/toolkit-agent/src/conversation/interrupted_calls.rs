@@ -5,10 +5,10 @@ use toolkit_core::error::Pending;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 use toolkit_llm::Message;
 
-/// The maximum number of characters of arguments and outputs in the description of calls.
+/// The maximum characters of arguments and outputs in the description of calls.
 const MAX_CHARS: usize = 200;
 
-/// Creates the error for a call that was started before the program stopped. It is unknown whether the call has run.
+/// Creates the error for a call that was started before the program stopped, and may have run.
 pub(crate) fn unknown(call: &ToolCall) -> ToolError {
     let text = format!(
         "Tool `{}` was started, but the program stopped before it had a result. It may have run; find out before \
@@ -18,14 +18,14 @@ pub(crate) fn unknown(call: &ToolCall) -> ToolError {
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-/// Creates the error for a call that the run has not started before it stopped.
+/// Creates the error for a call that was not started.
 pub(super) fn not_started(call: &ToolCall) -> ToolError {
     let text = format!("Tool `{}` was not run: the run stopped before the call began", call.name);
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-/// Creates the error for a call whose turn ends before the call has a result. `pending` is the reason why the call
-/// waits for the program, and `called` the conversation of an agent called as a tool.
+/// Creates the error for a call whose turn ends before it has a result. `pending` is why it waits, and
+/// `called` the conversation of an agent called as a tool.
 pub(super) fn interrupted(call: &ToolCall, pending: Option<&Pending>, called: Option<State>) -> ToolError {
     let name = &call.name;
     let text = match (pending, called.map(describe_calls)) {
@@ -46,13 +46,14 @@ pub(super) fn interrupted(call: &ToolCall, pending: Option<&Pending>, called: Op
     ToolError::new(ErrorKind::Cancelled, text)
 }
 
-/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses the call.
+/// Returns whether an agent called as a tool cannot continue after this error: the tool is gone, or refuses
+/// the call.
 pub(crate) fn is_final(error: &ToolError) -> bool {
     use ErrorKind::{Denied, Disabled, InvalidArguments, InvalidJson, NotFound};
     matches!(error.kind(), NotFound | Disabled | Denied | InvalidArguments | InvalidJson)
 }
 
-/// Adds the calls of an agent called as a tool to the error of its call, after which the agent cannot continue.
+/// Adds the calls of an agent called as a tool to the error after which it cannot continue.
 pub(crate) fn describe_interrupted(error: &ToolError, called: State) -> ToolError {
     match describe_calls(called) {
         calls if calls.is_empty() => error.clone(),
@@ -66,7 +67,7 @@ pub(crate) fn describe_interrupted(error: &ToolError, called: State) -> ToolErro
     }
 }
 
-/// Returns a line for each call that an agent called as a tool has made.
+/// Returns a line for each call of an agent called as a tool.
 fn describe_calls(mut called: State) -> String {
     called.give_up_work(0);
     let mut lines = String::new();
@@ -88,7 +89,7 @@ fn describe_calls(mut called: State) -> String {
 fn line(call: &ToolCall, result: &ToolResult) -> String {
     let arguments = shortened(call.arguments.as_str());
     let end = match &result.outcome {
-        // Not shortened, because it may describe the calls of another agent.
+        // May describe the calls of another agent.
         Err(error) => error.to_string().replace('\n', "\n  "),
         Ok(_) => format!("finished with {}", shortened(&result.to_text())),
     };

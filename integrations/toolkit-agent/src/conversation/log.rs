@@ -8,32 +8,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Mutex, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The version of the format of logs and of conversations in JSON.
+/// The version of the format of logs, and of conversations in JSON.
 pub(crate) const VERSION: u32 = 1;
 
-/// The size of a few short entries as JSON, in bytes.
+/// The size of a few short entries, in bytes of JSON.
 const FEW_ENTRIES: usize = 512;
 
-/// An entry as it is written.
 #[derive(Serialize)]
 struct Line<'a> {
-    /// The number of the entry in its log, counted from 0.
+    /// The number of the entry, from 0.
     n: u64,
     /// The time, in milliseconds since 1970.
     at: u64,
-    /// The path to the conversation of an agent called as a tool or of a parallel agent, from the outermost one.
+    /// The path from the outermost conversation to that of an agent called as a tool or of a parallel
+    /// agent.
     #[serde(skip_serializing_if = "str::is_empty")]
     node: &'a str,
-    /// The number of the turn in the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<u32>,
     entry: &'a Entry,
 }
 
-/// An entry as it is read.
 #[derive(Deserialize)]
 pub(crate) struct ReadLine {
     pub(super) n: u64,
@@ -49,28 +47,23 @@ pub(super) fn now() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The log to which a conversation and the conversations nested in it are saved.
+/// The log of a conversation and those nested in it.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) position: Mutex<Position>,
-    /// A lock for saving, so that only one save runs at a time.
-    pub(crate) turnstile: Arc<tokio::sync::Mutex<()>>,
+    /// Held during a save, so that only one runs at a time.
+    pub(crate) turnstile: tokio::sync::Mutex<()>,
 }
 
-/// The position in a log, and the entries that are not saved yet.
+/// The position in a log, and the unsaved entries.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Position {
-    /// The store that contains the log.
     pub(crate) store: Option<Weak<dyn Any + Send + Sync>>,
-    /// The version of the log after the latest entry.
     pub(crate) version: u64,
-    /// The number of the next entry.
     next: u64,
-    /// The entries that are not saved yet, as JSON with a space between two entries.
+    /// The unsaved entries as JSON, separated by a space.
     pub(crate) unsaved: Vec<u8>,
-    /// The session values in the log.
     values: BTreeMap<String, Value>,
-    /// What the run has spent, as in the log.
     spent: Spent,
     /// Why an entry could not be written. Nothing can be saved afterwards.
     failure: Option<String>,
@@ -81,14 +74,13 @@ impl Log {
         lock(&self.position).push(node, turn, entry, at);
     }
 
-    /// Adds an entry for what the run has spent so far, if it has changed. Counted under the lock, so that the amounts in the
-    /// log never shrink.
+    /// Adds an entry for what the run has spent, if it has changed. Counted under the lock, so that the
+    /// amounts in the log never shrink.
     pub(super) fn spend(&self, spent: impl FnOnce() -> Spent) {
         let mut position = lock(&self.position);
         position.spend(spent());
     }
 
-    /// Returns whether this is the log of a conversation in `store`.
     pub(super) fn is_in(&self, store: &Weak<dyn Any + Send + Sync>) -> bool {
         lock(&self.position).store.as_ref().is_some_and(|own| own.ptr_eq(store))
     }
@@ -105,7 +97,6 @@ impl Position {
         position
     }
 
-    /// Returns the position after the entries that were read.
     pub(super) fn after(
         store: Weak<dyn Any + Send + Sync>,
         version: u64,
@@ -138,7 +129,6 @@ impl Position {
         }
     }
 
-    /// Adds an entry for what the run has spent so far, if it has changed.
     fn spend(&mut self, spent: Spent) {
         if spent != self.spent {
             self.push("", None, &Entry::Spent(spent), now());
@@ -154,11 +144,10 @@ impl Position {
         }
     }
 
-    /// Adds entries for changed session values and for what the run has spent, and takes the entries that are not
-    /// saved yet.
+    /// Adds entries for changed session values and what the run has spent, and takes the unsaved entries.
     ///
     /// # Errors
-    /// The reason why an entry could not be written: it is nested too deeply to be read again.
+    /// Why an entry could not be written: it is nested too deeply to be read again.
     pub(crate) fn take(&mut self, values: BTreeMap<String, Value>, spent: Spent) -> Result<String, String> {
         self.spend(spent);
         if let Some(failure) = &self.failure {
@@ -184,7 +173,7 @@ impl Position {
         }
     }
 
-    /// Returns entries that could not be saved to the beginning of the entries that wait.
+    /// Puts entries that could not be saved before those that wait.
     pub(crate) fn restore(&mut self, entries: String) {
         if entries.is_empty() {
             return;

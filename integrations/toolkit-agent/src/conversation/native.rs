@@ -4,10 +4,10 @@ use serde_json::Value;
 use std::mem::take;
 use toolkit_llm::NativeMessages;
 
-/// The field with the parts of a native message. Some APIs use a message for each part instead.
+/// The field with the parts of a native message. Some APIs use a message for each part.
 const PARTS: &str = "content";
 
-/// The native form of a message while the message arrives.
+/// The native form of an arriving message.
 pub(super) trait GrowingNative: Sized {
     /// Adds further parts and messages.
     fn extend(&mut self, more: Self);
@@ -17,7 +17,7 @@ impl GrowingNative for NativeMessages {
     fn extend(&mut self, mut more: Self) {
         let mut messages = take(&mut self.messages);
         let mut further = take(&mut more.messages).into_iter();
-        // Only the first message may continue an earlier one. The others are as the model has separated them.
+        // Only the first message may continue an earlier one. The model has separated the others.
         if let (Some(last), Some(first)) = (messages.last_mut(), further.as_slice().first())
             && is_continued(last, first)
         {
@@ -35,10 +35,12 @@ fn append(message: &mut Value, further: Option<Value>) {
     }
 }
 
-/// Returns whether `message` continues `last`: both have parts, and their other fields are the same.
+/// Returns whether `message` continues `last`: both have parts, and their other fields are equal.
 fn is_continued(last: &Value, message: &Value) -> bool {
     let has_parts = |message: &Value| message.get(PARTS).is_some_and(Value::is_array);
-    let [before, now] = [last, message]
-        .map(|message| message.as_object().into_iter().flatten().filter(|(name, _)| *name != PARTS));
-    has_parts(last) && has_parts(message) && before.eq(now)
+    has_parts(last) && has_parts(message) && other_fields(last).eq(other_fields(message))
+}
+
+fn other_fields(message: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    message.as_object().into_iter().flatten().filter(|(name, _)| *name != PARTS)
 }

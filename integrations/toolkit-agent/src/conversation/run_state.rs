@@ -4,32 +4,30 @@ use crate::output::{AgentOutput, Spent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The latest run of a conversation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunState {
-    /// The index of the first message of the run.
+    /// The index of the first message.
     pub(super) begin: usize,
     /// The index of the original question, if the run repeats an invalid answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) question: Option<usize>,
-    /// The number of invalid answers in this run and the runs that it repeats.
+    /// The number of invalid answers in this run and those that it repeats.
     pub(super) invalid_answers: u32,
     /// Whether a process works on the run, or has died.
     pub(super) is_working: bool,
-    /// The number of messages in the conversation when the run ended.
+    /// The number of messages when the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<usize>,
-    /// The answer of the run. `None` if the run has not ended with an answer.
+    /// The answer, if the run has ended with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<AgentOutput>,
     pub(super) spent: Spent,
-    /// The number of turns that have begun.
     pub(super) turns: u32,
-    /// The number of parallel agents whose messages have become part of the conversation.
+    /// The number of parallel agents whose messages have joined the conversation.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) joined: usize,
-    /// The agents that are working, each nested in the one before.
+    /// The working agents, each nested in the one before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) frames: Vec<Frame>,
 }
@@ -39,12 +37,12 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl RunState {
-    /// Returns the index of the first message of the run, or of the original question.
+    /// Returns the index of the first message, or of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)
     }
 
-    /// Moves the indexes after the first `removed` messages of the conversation were removed.
+    /// Moves the indexes after the first `removed` messages were removed.
     pub(super) fn remove_first(&mut self, removed: usize) {
         self.begin = self.begin.saturating_sub(removed);
         self.question = self.question.map(|question| question.saturating_sub(removed));
@@ -57,27 +55,25 @@ impl RunState {
 #[serde(default)]
 pub(crate) struct Frame {
     pub(crate) agent: String,
-    /// The agents of a team, in their order.
+    /// The agents of a team, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) members: Vec<String>,
-    /// The number of members that have ended, in all iterations.
+    /// The number of ended members, in all iterations.
     pub(crate) ended: usize,
-    /// The output of the member that ended last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<AgentOutput>,
     /// The answer of the agent's last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<AgentOutput>,
-    /// The errors of failed members of a parallel team, by their index.
+    /// The errors of failed members of a parallel team, by index.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) failed: BTreeMap<usize, String>,
-    /// The agent to which the conversation was transferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) transfer: Option<String>,
-    /// Whether a tool of the agent has asked the loop around the agent to end.
+    /// Whether a tool has asked the loop around to end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) escalate: bool,
-    /// Whether an answer was invalid, so that the agent only asks for another one.
+    /// Whether the agent only asks for another answer after an invalid one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_repair: bool,
 }

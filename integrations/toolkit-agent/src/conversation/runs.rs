@@ -11,7 +11,7 @@ use toolkit_core::Session;
 use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
 
-/// The path in a log to the calls of a turn.
+/// The path in a log to a turn's calls.
 #[derive(Debug, Default)]
 pub(crate) struct TurnPath {
     node: Arc<str>,
@@ -26,8 +26,8 @@ impl TurnPath {
 }
 
 impl Conversation {
-    /// Begins a new run with `input`. Abandons the latest run if it is unfinished. `is_attempt` is `true` if the run
-    /// repeats the latest run with feedback as its input.
+    /// Begins a run with `input`, and abandons an unfinished one. `is_attempt` tells whether it repeats the
+    /// latest one, with feedback as its input.
     pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
         self.live.depth = 0;
         self.live.resumed = 0;
@@ -42,25 +42,24 @@ impl Conversation {
         running
     }
 
-    /// Returns the index of the first message of the latest run. If the run repeats an invalid answer,
-    /// returns the index of the original question.
+    /// Returns the index of the first message of the latest run, or of the original question if it repeats
+    /// an invalid answer.
     pub(crate) fn begin_of_run(&self) -> usize {
         self.state.run.as_ref().map_or(self.state.history.len(), RunState::first)
     }
 
-    /// Returns the number of invalid answers in the latest run, including the runs that it repeats.
+    /// Returns the number of invalid answers in the latest run and those that it repeats.
     pub(crate) fn invalid_answers(&self) -> u32 {
         self.state.run.as_ref().map_or(0, |run| run.invalid_answers)
     }
 
-    /// Notes the number of invalid answers in the latest run, and whether the innermost agent answers again.
+    /// Notes the number of invalid answers, and whether the innermost agent answers again.
     pub(crate) fn set_invalid_answers(&mut self, count: u32, is_repeated: bool) {
         if is_repeated || self.invalid_answers() != count {
             self.record(Entry::AnswerInvalid { count, is_repeated });
         }
     }
 
-    /// Notes that the run has stopped without an answer.
     pub(crate) fn stop_run(&mut self, stop: Stop) {
         self.live.depth = 0;
         self.live.resumed = 0;
@@ -68,14 +67,14 @@ impl Conversation {
         self.record(Entry::Stopped(stop));
     }
 
-    /// Returns whether the conversation was loaded while a run worked in it, or after the process of the run died.
+    /// Returns whether the conversation was loaded while a run worked in it, or after the run's process
+    /// died.
     pub(crate) fn may_be_worked_on(&self) -> bool {
         Weak::ptr_eq(&self.live.running, &Weak::new())
             && self.state.run.as_ref().is_some_and(|run| run.is_working)
     }
 
-    /// Continues the latest run. Returns `Break` with its output if it has already ended with an answer.
-    /// Otherwise, returns the tokens, the cost and the numbers of calls so far.
+    /// Continues the latest run. Returns its output if it has already answered, or else what it has spent.
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         if let Some(output) = self.finished() {
             let begin = self.begin_of_run();
@@ -88,24 +87,21 @@ impl Conversation {
         ControlFlow::Continue(self.spent())
     }
 
-    /// Returns the output of the latest run, if the run has ended with an answer and no message was added
-    /// afterwards.
+    /// Returns the output of the latest run, if it has answered and no message was added afterwards.
     pub(crate) fn finished(&self) -> Option<AgentOutput> {
         let run = self.state.run.as_ref().filter(|run| run.end == Some(self.state.history.len()))?;
         run.output.clone().filter(|_| self.state.turn.is_none())
     }
 
-    /// Returns whether the outermost agent of the latest run has answered, but the run has not ended.
+    /// Returns whether the outermost agent has answered, but the run has not ended.
     pub(crate) fn has_answered(&self) -> bool {
         self.state.run.as_ref().is_some_and(|run| run.output.is_some() && run.end.is_none())
     }
 
-    /// Returns the output of the latest run so far: its tokens, cost, messages and numbers of calls, and its
-    /// answer if there is one. Messages of unfinished turns and of unfinished parallel agents are not
-    /// included.
+    /// Returns the output of the latest run so far, without messages of unfinished turns and unfinished
+    /// parallel agents.
     ///
-    /// Returns `None` if the conversation had no run, or if the program has added a user message after the
-    /// run.
+    /// `None` if there was no run, or if the program has added a user message after it.
     ///
     /// ```
     /// use toolkit_ai::agent::{Agent, Conversation};
@@ -122,16 +118,19 @@ impl Conversation {
     #[must_use]
     pub fn latest_run(&self) -> Option<RunOutput> {
         let run = self.state.run.as_ref()?;
-        let unfinished = || AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() };
         let mut messages = self.messages_since(run.first());
         let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
         if len < messages.len() {
             messages.truncate(len);
         }
-        Some(run.output.clone().unwrap_or_else(unfinished).in_run(run.spent, messages))
+        let output = match &run.output {
+            Some(output) => output.clone(),
+            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
+        };
+        Some(output.in_run(run.spent, messages))
     }
 
-    /// Ends the run, whose outermost agent has answered, and returns its output.
+    /// Ends an answered run, and returns its output.
     pub(crate) fn end_run(&mut self) -> RunOutput {
         self.live.depth = 0;
         self.live.resumed = 0;
@@ -139,19 +138,18 @@ impl Conversation {
         self.latest_run().unwrap_or_default()
     }
 
-    /// Returns the tokens, the cost and the numbers of calls of the latest run, which may be unfinished.
     pub(crate) fn spent(&self) -> Spent {
         self.state.spent()
     }
 
-    /// Adds what the run around this conversation has spent so far to the log, before an entry that tells why.
+    /// Logs what the enclosing run has spent so far, before an entry that tells why.
     pub(crate) fn log_spent(&self, spent: impl FnOnce() -> Spent) {
         if let Some(log) = &self.log.0 {
             log.spend(spent);
         }
     }
 
-    /// Sets the tokens, the cost and the numbers of calls of the run so far. A save writes them.
+    /// Sets what the run has spent so far. A save writes it.
     pub(crate) fn set_spent(&mut self, spent: Spent) {
         if let Some(run) = &mut self.state.run {
             run.spent = spent;
@@ -162,10 +160,10 @@ impl Conversation {
         self.state.run.as_ref().map_or(&[], |run| &run.frames)
     }
 
-    /// Adds an agent to the working agents. `members` are the agents of a team.
+    /// Adds a working agent. `members` are the agents of a team.
     ///
     /// # Errors
-    /// A message if the run was interrupted in another agent in its place, or in a team of other agents.
+    /// A message if the run was interrupted in another agent or in a team of other agents.
     pub(crate) fn enter(&mut self, agent: &str, members: Vec<String>) -> Result<(), String> {
         let depth = self.live.depth;
         match self.frames().get(depth).filter(|_| depth < self.live.resumed) {
@@ -179,17 +177,16 @@ impl Conversation {
         Ok(())
     }
 
-    /// Returns the innermost working agent.
     pub(crate) fn frame(&self) -> Option<&Frame> {
         self.frames().get(self.live.depth.checked_sub(1)?)
     }
 
-    /// Returns the number of agents that are working now, nested in each other.
+    /// Returns the number of nested working agents.
     pub(crate) fn depth(&self) -> usize {
         self.live.depth
     }
 
-    /// Ends the agents within the outermost `depth` agents, which have answered with `output`.
+    /// Ends the agents within the outermost `depth` with the answer `output`.
     pub(crate) fn agent_ended(&mut self, depth: usize, output: &AgentOutput) {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
@@ -199,36 +196,35 @@ impl Conversation {
         }
     }
 
-    /// Leaves the agents within the outermost `depth` agents, which have failed. A later run continues them.
+    /// Leaves the failed agents within the outermost `depth`. A later run continues them.
     pub(crate) fn agent_failed(&mut self, depth: usize) {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
     }
 
-    /// Creates an empty conversation that shares the values of `session`.
+    /// Creates an empty conversation with the values of `session`.
     pub(crate) fn with_session(session: &Session) -> Self {
         Self::new(session.id()).sharing(session)
     }
 
-    /// Returns the conversation with the id and the values of `session`. It shares the values with `session`.
+    /// Returns the conversation with the id and values of `session`.
     pub(crate) fn sharing(mut self, session: &Session) -> Self {
         self.id = session.id().into();
         self.session = session.clone();
         self
     }
 
-    /// Returns the path to the call at `position` of the unfinished turn. Decisions name it.
+    /// Returns the path to the call at `position` of the unfinished turn, for decisions.
     pub(crate) fn path_of_call(&self, position: usize) -> String {
         self.turn_path().call(position)
     }
 
-    /// Returns the path to the calls of the unfinished turn.
     pub(crate) fn turn_path(&self) -> TurnPath {
         let turn = self.state.run.as_ref().map_or(0, |run| run.turns);
         TurnPath { node: self.node.clone(), run: self.state.runs, turn }
     }
 
-    /// Removes and returns the unfinished conversation of the agent called at `position`.
+    /// Takes the unfinished conversation of an agent called at `position`.
     pub(crate) fn take_called(&mut self, position: usize) -> Option<State> {
         // Checked first: most turns call no agent, and building the key allocates.
         if self.state.children.is_empty() {
@@ -242,7 +238,7 @@ impl Conversation {
         !self.state.children.is_empty() && self.state.children.contains_key(&self.state.call_key(position))
     }
 
-    /// Returns the unfinished conversation of the agent called at `position` to its place.
+    /// Puts back the conversation of an agent called at `position`.
     pub(crate) fn return_called(&mut self, position: usize, called: State) {
         self.state.children.insert(self.state.call_key(position), called);
     }
@@ -260,28 +256,25 @@ impl Conversation {
         }
     }
 
-    /// Returns the log to which the conversation is saved.
     pub(crate) fn log(&self) -> Option<Arc<Log>> {
         self.log.0.clone()
     }
 
-    /// Removes everything, because a call begins again.
     pub(crate) fn reset(&mut self) {
         self.record(Entry::Snapshot(Box::default()));
     }
 
-    /// Returns the state, and leaves an empty one.
     pub(crate) fn take_state(&mut self) -> State {
         self.keep_arrived();
         std::mem::take(&mut self.state)
     }
 
-    /// Adds an empty copy for the parallel agent at `index`, before the agent begins.
+    /// Adds an empty copy for the parallel agent at `index`, before it begins.
     pub(crate) fn begin_branch(&mut self, index: usize) {
         self.record(Entry::BranchBegan(index));
     }
 
-    /// Returns the conversation of the parallel agent at `index`: a copy of this one, with its unfinished work.
+    /// Returns the conversation of a parallel agent: a copy of this one, with its unfinished work.
     pub(crate) fn branch(&mut self, index: usize) -> Self {
         let key = self.state.branch_key(index);
         let state = self.state.children.remove(&key).unwrap_or_default();
@@ -297,17 +290,16 @@ impl Conversation {
         }
     }
 
-    /// Returns the conversation of the parallel agent at `index` to its place. The agent may be finished or not.
+    /// Puts back a parallel agent's conversation, finished or not.
     pub(crate) fn return_branch(&mut self, index: usize, mut branch: Self) {
         self.state.children.insert(self.state.branch_key(index), branch.take_state());
     }
 
-    /// Notes that the parallel agent at `index` has failed.
     pub(crate) fn branch_failed(&mut self, index: usize, error: String) {
         self.record(Entry::BranchFailed { index, error });
     }
 
-    /// Notes that all parallel agents have failed, and adds their messages.
+    /// Adds the messages of all parallel agents, which have failed.
     pub(crate) fn branches_failed(&mut self) {
         self.record(Entry::BranchesFailed);
     }
@@ -317,35 +309,37 @@ impl Conversation {
     }
 }
 
-/// Checks that an agent can continue the work of an interrupted agent.
+/// Checks that an agent can continue an interrupted agent's work.
 fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
-    let list = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let was = &frame.agent;
     let change = if was != agent {
         format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
     } else if frame.members != members {
-        let before = list(&frame.members);
-        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", list(members))
+        let before = listed(&frame.members);
+        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
     } else {
         return Ok(());
     };
     Err(format!("{change}; resume it with the earlier program, or abandon it"))
 }
 
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
 impl State {
-    /// Returns what the latest run has spent.
     pub(super) fn spent(&self) -> Spent {
         self.run.as_ref().map(|run| run.spent).unwrap_or_default()
     }
 
-    /// Returns whether calls wait for decisions or results.
     pub(crate) fn is_pending(&self) -> bool {
         let mut found = Vec::new();
         self.waiting("", &mut found);
         !found.is_empty()
     }
 
-    /// Collects the calls that wait for decisions or results. `node` is the path to this conversation.
+    /// Collects the pending calls. `node` is the path to this conversation.
     pub(super) fn waiting(&self, node: &str, found: &mut Vec<PendingCall>) {
         if let Some(turn) = &self.turn
             && (turn.has_pending() || !self.children.is_empty())

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toolkit_llm::{Message, UserMessage};
 
-/// The messages of a conversation, its unfinished turn and its latest run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
@@ -19,7 +18,6 @@ pub(crate) struct State {
     pub(super) turn: Option<Turn>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunState>,
-    /// The number of runs that have begun.
     pub(super) runs: u32,
     #[serde(skip_serializing_if = "Compactions::is_empty")]
     pub(super) compactions: Compactions,
@@ -29,14 +27,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Applies an entry of the conversation at the path `node` within this one. `at` is its time in seconds.
+    /// Applies an entry of the conversation at the path `node`. `at` is its time in seconds.
     pub(crate) fn apply_at(&mut self, node: &str, entry: Entry, at: u64) {
         let keys = node.split('/').filter(|key| !key.is_empty());
         let target = keys.fold(self, |state, key| state.children.entry(key.to_owned()).or_default());
         target.apply(entry, at);
     }
 
-    /// Applies an entry of this conversation.
     pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
         match entry {
             Entry::Log { .. } | Entry::Values { .. } => {}
@@ -98,7 +95,7 @@ impl State {
         }
     }
 
-    /// Notes which calls of unfinished turns have entries of their own, after the log was read.
+    /// Notes, after the log was read, which calls of unfinished turns have own entries.
     pub(super) fn note_entries(&mut self) {
         if let Some(mut turn) = self.turn.take() {
             turn.note_entries(|position| self.children.contains_key(&self.call_key(position)));
@@ -153,7 +150,7 @@ impl State {
         if stop == Stop::Interrupted
             && let Some(turn) = &mut self.turn
         {
-            // The batch of the run has applied the changes of its results.
+            // The run's batch has applied the changes of its results.
             turn.set_applied();
         }
         // Pending calls can still be decided.
@@ -178,7 +175,7 @@ impl State {
         }
         let frames = &mut self.run().frames;
         frames.truncate(depth);
-        // Most agents have no agents within them, and a frame is large.
+        // Most agents have none within them, and a frame is large.
         frames.reserve_exact(1);
         frames.push(Frame { agent, members, ..Frame::default() });
     }
@@ -196,13 +193,13 @@ impl State {
         }
     }
 
-    /// Ends the unfinished turn and removes text before a pause of the provider.
+    /// Ends the unfinished turn and removes text before a pause.
     pub(super) fn settle(&mut self, at: u64) {
         self.stop_turn(false, at);
         self.history.remove_paused();
     }
 
-    /// Abandons unfinished work: ends the unfinished turn, and appends the messages of unfinished parallel agents.
+    /// Ends the unfinished turn, and appends the messages of unfinished parallel agents.
     pub(super) fn give_up_work(&mut self, at: u64) {
         self.settle(at);
         self.join_branches(at);
@@ -213,7 +210,6 @@ impl State {
         self.run = None;
     }
 
-    /// Removes the first `count` messages.
     fn remove_first(&mut self, count: usize) {
         let count = count.min(self.history.len());
         self.history.remove_first(count);
@@ -223,7 +219,7 @@ impl State {
         self.compactions.remove_first(count, self.history.len());
     }
 
-    /// Returns the answer of the last turn of the agent at `depth`, or else the text of the latest answer.
+    /// Returns the answer of the last turn of the agent at `depth`, or else the latest answer.
     pub(super) fn answer_at(&self, depth: usize) -> &str {
         let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
         let answer = frame.and_then(|frame| frame.answer.as_ref());

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use toolkit_core::Session;
 
-/// A conversation in JSON, as it is read.
 #[derive(Deserialize)]
 pub(super) struct Stored {
     #[serde(default)]
@@ -26,14 +25,12 @@ pub(super) struct Stored {
     state: State,
 }
 
-/// A conversation in JSON, as it is written.
 #[derive(Serialize)]
 struct StoredRef<'a> {
     version: u32,
     id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     user: &'a str,
-    /// The session values without a key prefix.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     values: BTreeMap<String, Value>,
     state: &'a State,
@@ -73,12 +70,14 @@ fn check_version(version: u32) -> Result<(), String> {
     }
 }
 
-/// Returns the name of an entry: its only field, or the entry itself if it has no data.
+/// Returns the name of an entry: its only field, or the entry itself without data.
 fn entry_name(entry: &Value) -> Option<&str> {
-    entry.as_str().or_else(|| entry.as_object()?.keys().next().map(String::as_str))
+    if let Some(name) = entry.as_str() {
+        return Some(name);
+    }
+    entry.as_object()?.keys().next().map(String::as_str)
 }
 
-/// Says why the entry with this number and name cannot be read.
 fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
     let error = error.to_string();
     if error.starts_with(&format!("unknown variant `{name}`")) {
@@ -90,7 +89,7 @@ fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
 }
 
 impl Conversation {
-    /// Reads a conversation from the entries of a log in `store`, which has this version.
+    /// Reads a conversation from the entries of a log in `store`.
     ///
     /// # Errors
     /// A message if the log has another format, or if an entry is missing, repeated or damaged.
@@ -146,8 +145,7 @@ impl Conversation {
         Position::with_snapshot(store.clone(), &self.state)
     }
 
-    /// Returns the log of the conversation in `store`. Begins one if the conversation has none there. Its first entries
-    /// are then the conversation so far.
+    /// Returns the conversation's log in `store`, or begins one with the conversation so far.
     pub(crate) fn log_in(&mut self, store: &Weak<dyn Any + Send + Sync>) -> Arc<Log> {
         if let Some(log) = self.log.0.as_ref().filter(|log| log.is_in(store)) {
             return log.clone();
@@ -157,7 +155,6 @@ impl Conversation {
         log
     }
 
-    /// Saves the conversation in the log of a run from now on.
     pub(crate) fn save_in(&mut self, log: &Arc<Log>) {
         if self.is_saved_in(log) {
             return;
@@ -168,7 +165,6 @@ impl Conversation {
         }
     }
 
-    /// Returns whether the conversation is saved in this log.
     pub(crate) fn is_saved_in(&self, log: &Arc<Log>) -> bool {
         self.log.0.as_ref().is_some_and(|own| Arc::ptr_eq(own, log))
     }

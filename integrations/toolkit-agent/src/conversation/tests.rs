@@ -17,7 +17,6 @@ fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")
 }
 
-/// Splits the entries of a save.
 fn entries_of(json: &[u8]) -> Vec<String> {
     serde_json::Deserializer::from_slice(json)
         .into_iter::<Value>()
@@ -53,7 +52,7 @@ fn settling_answers_every_call_of_an_unfinished_turn() {
     }
 }
 
-/// A process may die between the decision and the start of a call: an approved payment is not "may have run".
+/// A process may die between the decision and the start of a call.
 #[test]
 fn a_decided_call_has_not_run_before_it_is_started_again() {
     let reason = ToolError::needs_approval("pay", "it costs money").pending().unwrap().clone();
@@ -105,7 +104,7 @@ fn session_values_are_saved() {
     assert_eq!(restored.session().get("theme"), Some("dark".into()));
 }
 
-/// Further parts of the native form of a message.
+/// Further parts of a message's native form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Further {
     Part,
@@ -118,7 +117,6 @@ enum Further {
     Response,
 }
 
-/// A change of a conversation.
 #[derive(Debug, Clone)]
 enum Change {
     Message,
@@ -141,7 +139,7 @@ enum Change {
     Decide(usize),
     EndTurn(TurnVerdict),
     StopTurn(bool),
-    /// A change of the parallel agent at an index.
+    /// A change of a parallel agent.
     Branch(usize, Box<Self>),
 }
 
@@ -259,7 +257,8 @@ fn apply(conversation: &mut Conversation, change: &Change) {
 }
 
 proptest! {
-    /// The state of a live conversation is the fold of its log, after each change, and its JSON gives the same state.
+    /// After each change, the state of a live conversation is the fold of its log, and its JSON gives the
+    /// same state.
     #[test]
     fn the_state_is_the_fold_of_the_log(changes in prop::collection::vec(change(), 1..40)) {
         let store: Arc<dyn Any + Send + Sync> = Arc::new(());

@@ -13,41 +13,38 @@ use toolkit_core::{ToolCall, ToolError, ToolResult};
 use toolkit_llm::AssistantMessage;
 use toolkit_llm::FinishReason;
 
-/// An unfinished turn: the message of the model so far, and the results of its calls.
+/// The message so far, and the results of its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Turn {
     message: AssistantMessage,
-    /// The results so far, in the order of the calls once all are there. The position of a result is the index of its
-    /// call.
+    /// The results so far, sorted by call once all are there. Positions are indexes of calls.
     results: Vec<ToolResult>,
-    /// The calls that were started, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     started: Vec<usize>,
     /// The calls that wait for a decision or a result, with the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pending: BTreeMap<usize, Pending>,
-    /// The started calls that then waited, and were not started again.
+    /// The started calls that waited, and were not started again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     waited: BTreeSet<usize>,
     #[serde(skip)]
     without_entries: WithoutEntries,
-    /// The decisions about calls that run. After a crash, they run as decided.
+    /// The decisions about calls that run, for a rerun after a crash.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided: BTreeMap<usize, Decision>,
-    /// The results whose changes of session values are not applied yet.
+    /// The results whose session changes are not applied yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unapplied: Vec<usize>,
-    /// Whether the agent checks its answers with guardrails.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) checks_answers: bool,
-    /// The end of the message. `None` while the message arrives.
+    /// The end of the message, once it has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<TurnEnd>,
 }
 
-/// The calls without an entry of their own conversation, in a log that was read. `None` if the log does not have all entries
-/// of the turn. Not a part of the state.
+/// The calls without an own conversation in a log that was read. `None` if the log lacks entries of the
+/// turn. Not a part of the state.
 #[derive(Debug, Clone, Default)]
 struct WithoutEntries(Option<BTreeSet<usize>>);
 
@@ -57,11 +54,10 @@ impl PartialEq for WithoutEntries {
     }
 }
 
-/// The end of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnEnd {
     pub(crate) finish: FinishReason,
-    /// Whether the provider knows the message although it is empty.
+    /// Whether the provider knows the empty message.
     pub(crate) is_kept: bool,
 }
 
@@ -81,12 +77,10 @@ impl Turn {
         &self.message
     }
 
-    /// Returns the results so far, in the order of the calls if the turn is complete.
     pub(crate) fn results(&self) -> &[ToolResult] {
         &self.results
     }
 
-    /// Returns the end of the message, or `None` if it has not ended.
     pub(crate) fn end(&self) -> Option<&TurnEnd> {
         self.end.as_ref()
     }
@@ -120,7 +114,6 @@ impl Turn {
         self.sort();
     }
 
-    /// Sorts the results if all are there.
     fn sort(&mut self) {
         if self.is_complete() {
             self.results.sort_by_key(|result| result.position);
@@ -170,24 +163,27 @@ impl Turn {
         }
     }
 
-    /// Returns the decision about the call at `position`, if it runs because of one.
+    /// Returns the decision because of which the call at `position` runs.
     pub(crate) fn decided(&self, position: usize) -> Option<&Decision> {
         self.decided.get(&position)
     }
 
-    /// Returns the changes of session values from results whose changes were not applied yet. After a crash, the
-    /// session lacks these changes.
+    /// Returns the unapplied session changes of results. After a crash, the session lacks them.
     pub(crate) fn state_changes(&self) -> SessionDelta {
-        let is_unapplied = |result: &&ToolResult| self.unapplied.contains(&result.position);
-        let deltas = self.results.iter().filter(is_unapplied);
-        deltas.flat_map(|result| result.actions.state_delta.clone()).collect()
+        let mut changes = SessionDelta::new();
+        for result in &self.results {
+            if self.unapplied.contains(&result.position) {
+                changes.extend(result.actions.state_delta.clone());
+            }
+        }
+        changes
     }
 
     pub(super) fn set_applied(&mut self) {
         self.unapplied.clear();
     }
 
-    /// Returns why the call at `position` is pending. Returns `None` if it is not pending.
+    /// Returns why the call at `position` is pending, if it is.
     pub(crate) fn pending(&self, position: usize) -> Option<&Pending> {
         self.pending.get(&position)
     }
@@ -200,17 +196,17 @@ impl Turn {
         self.started.binary_search(&position).is_ok()
     }
 
-    /// Returns whether the call at `position` may have run: it was started, and has not waited since then.
+    /// Returns whether the call at `position` was started, and has not waited since then.
     pub(crate) fn may_have_run(&self, position: usize) -> bool {
         self.has_started(position) && !self.waited.contains(&position)
     }
 
-    /// Returns whether an agent called at `position` may have begun. It saves an entry of its own before it does.
+    /// Returns whether an agent called at `position` has an entry, which it saves before it begins.
     pub(crate) fn agent_may_have_begun(&self, position: usize) -> bool {
         self.without_entries.0.as_ref().is_none_or(|without| !without.contains(&position))
     }
 
-    /// Notes the calls without a conversation of their own, after the log was read. `has_entries` tells which have one.
+    /// Notes, after the log was read, the calls for which `has_entries` finds no own conversation.
     pub(super) fn note_entries(&mut self, has_entries: impl Fn(usize) -> bool) {
         let unanswered = self.unanswered().into_iter();
         if let Some(without) = &mut self.without_entries.0 {
@@ -218,17 +214,15 @@ impl Turn {
         }
     }
 
-    /// Returns whether the call at `position` has a successful result.
     pub(crate) fn has_succeeded(&self, position: usize) -> bool {
         self.results.iter().any(|result| result.position == position && result.outcome.is_ok())
     }
 
-    /// Returns whether the message has ended and each call has a result.
+    /// Returns whether the message and all calls have ended.
     pub(crate) fn is_complete(&self) -> bool {
         self.end.is_some() && self.results.len() == self.message.calls.len()
     }
 
-    /// Returns the indexes of the calls without a result.
     pub(crate) fn unanswered(&self) -> Vec<usize> {
         let mut is_open = vec![true; self.message.calls.len()];
         for result in &self.results {
@@ -239,39 +233,48 @@ impl Turn {
         is_open.iter().enumerate().filter(|(_, open)| **open).map(|(position, _)| position).collect()
     }
 
-    /// Returns the message, and one result for each call, in the order of the calls. `called` returns the unfinished
-    /// conversation of the agent called at an index.
+    /// Returns the message, and one result for each call, in order. `called` returns an agent's unfinished
+    /// conversation by the index of its call.
     pub(super) fn into_parts(
         self,
         mut called: impl FnMut(usize) -> Option<State>,
     ) -> (AssistantMessage, Vec<ToolResult>) {
         let Self { message, mut results, pending, started, waited, .. } = self;
-        let is_result = |(position, (call, result)): (usize, (&ToolCall, &ToolResult))| {
-            result.position == position && result.call_id == call.id
-        };
-        if results.len() == message.calls.len()
-            && message.calls.iter().zip(&results).enumerate().all(is_result)
-        {
+        if are_in_order(&results, &message.calls) {
             return (message, results);
         }
-        let has_begun = |position| started.binary_search(&position).is_ok() && !waited.contains(&position);
         results.sort_by_key(|result| result.position);
-        let mut results = results.into_iter().peekable();
-        let of_call = |(position, call): (usize, &ToolCall)| {
-            let without_result = || {
-                let error = if message.is_answer(call) {
-                    ToolError::cancelled(&call.name)
-                } else if pending.contains_key(&position) || has_begun(position) {
-                    interrupted(call, pending.get(&position), called(position))
-                } else {
-                    not_started(call)
-                };
-                ToolResult::of(call, Err(error)).with_position(position)
+        let mut received = results.into_iter().peekable();
+        let mut in_order = Vec::with_capacity(message.calls.len());
+        for (position, call) in message.calls.iter().enumerate() {
+            if let Some(result) = received.next_if(|result| result.position == position)
+                && result.call_id == call.id
+            {
+                in_order.push(result);
+                continue;
+            }
+            let has_begun = started.binary_search(&position).is_ok() && !waited.contains(&position);
+            let error = if message.is_answer(call) {
+                ToolError::cancelled(&call.name)
+            } else if pending.contains_key(&position) || has_begun {
+                interrupted(call, pending.get(&position), called(position))
+            } else {
+                not_started(call)
             };
-            let found = results.next_if(|result| result.position == position);
-            found.filter(|result| result.call_id == call.id).unwrap_or_else(without_result)
-        };
-        let results = message.calls.iter().enumerate().map(of_call).collect();
-        (message, results)
+            in_order.push(ToolResult::of(call, Err(error)).with_position(position));
+        }
+        (message, in_order)
     }
+}
+
+fn are_in_order(results: &[ToolResult], calls: &[ToolCall]) -> bool {
+    if results.len() != calls.len() {
+        return false;
+    }
+    for (position, (result, call)) in results.iter().zip(calls).enumerate() {
+        if result.position != position || result.call_id != call.id {
+            return false;
+        }
+    }
+    true
 }

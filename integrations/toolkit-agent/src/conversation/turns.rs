@@ -12,7 +12,6 @@ use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, Message, NativeMessages};
 
 impl Conversation {
-    /// Returns the unfinished turn, if there is one.
     pub(crate) fn turn(&self) -> Option<&Turn> {
         self.state.turn.as_ref()
     }
@@ -22,23 +21,20 @@ impl Conversation {
         self.turn().map(Turn::message)
     }
 
-    /// Begins a turn of an agent.
     pub(crate) fn begin_turn(&mut self, agent: &str, checks_answers: bool) {
         self.keep_arrived();
         self.record(Entry::TurnBegan { agent: agent.to_owned(), checks_answers });
     }
 
-    /// Adds a piece of the text of the message that arrives.
     pub(crate) fn push_text(&mut self, piece: &str) {
         self.live.arrived.text.push_str(piece);
     }
 
-    /// Adds a piece of the reasoning of the message that arrives.
     pub(crate) fn push_reasoning(&mut self, piece: &str) {
         self.live.arrived.reasoning.push_str(piece);
     }
 
-    /// Adds parts of the message that arrives, in its native form.
+    /// Adds native parts of the arriving message.
     pub(crate) fn push_native(&mut self, native: NativeMessages) {
         match &mut self.live.arrived.native {
             Some(known) => known.extend(native),
@@ -53,7 +49,7 @@ impl Conversation {
         self.record(Entry::Call(Box::new(arrived)));
     }
 
-    /// Adds the pieces that have arrived since the last call to the turn, because the message has broken off.
+    /// Adds the pieces since the last call to the turn, because the message has broken off.
     pub(super) fn keep_arrived(&mut self) {
         if self.live.arrived == Arrived::default() {
             return;
@@ -64,13 +60,13 @@ impl Conversation {
         }
     }
 
-    /// Returns the message of the unfinished turn, with all pieces that have arrived.
+    /// Returns the message of the turn, with all pieces so far.
     pub(crate) fn arrived_message(&mut self) -> Option<&AssistantMessage> {
         self.keep_arrived();
         self.turn_message()
     }
 
-    /// Ends the message of the turn. `message` is the complete message, beginning with the calls of the turn so far.
+    /// Ends the message of the turn with the complete `message`, which begins with the turn's calls so far.
     /// `is_kept` tells whether the provider knows the message although it is empty.
     pub(crate) fn end_message(&mut self, mut message: AssistantMessage, finish: FinishReason, is_kept: bool) {
         message.agent.clear();
@@ -83,15 +79,14 @@ impl Conversation {
         self.record(Entry::ModelEnded(Box::new(end)));
     }
 
-    /// Notes that these calls are started.
     pub(crate) fn start_calls(&mut self, calls: Vec<usize>) {
         if !calls.is_empty() {
             self.record(Entry::Started(calls));
         }
     }
 
-    /// Adds the result of a call to the unfinished turn. If the result is an error of the kind `Pending`, only marks the
-    /// call as pending.
+    /// Adds a result to the unfinished turn, or marks the call as pending if the result is a `Pending`
+    /// error.
     pub(crate) fn add_result(&mut self, mut result: ToolResult) {
         if let Some(reason) = result.error().and_then(ToolError::pending) {
             return self.record(Entry::Pending { call: result.position, reason: reason.clone() });
@@ -110,21 +105,20 @@ impl Conversation {
         }
     }
 
-    /// Notes that guardrails check the answer of the unfinished turn.
     pub(crate) fn check_answers(&mut self) {
         if self.turn().is_some_and(|turn| !turn.checks_answers) {
             self.record(Entry::AnswersChecked);
         }
     }
 
-    /// Notes that a pending call was decided, so that it runs.
+    /// Notes that a pending call was decided and runs.
     pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>) {
         if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
             self.record(Entry::Decided { call, decision });
         }
     }
 
-    /// Applies the changes of session values that a stopped run has left in the results of the turn.
+    /// Applies the session changes that a stopped run has left in the turn's results.
     pub(crate) fn apply_state_changes(&mut self) {
         let changes = self.turn().map(Turn::state_changes).unwrap_or_default();
         if !changes.is_empty() {
@@ -133,7 +127,7 @@ impl Conversation {
         }
     }
 
-    /// Discards the unfinished turn, because the model has failed before a call was started.
+    /// Discards a turn that failed before a call started.
     pub(crate) fn discard_turn(&mut self) {
         self.live.arrived = Arrived::default();
         if self.state.turn.is_some() {
@@ -141,7 +135,7 @@ impl Conversation {
         }
     }
 
-    /// Ends the unfinished turn before it is complete. If the agent of the turn checks its answers, removes the answer.
+    /// Ends the turn before it is complete. An answer that guardrails should check is removed.
     pub(crate) fn stop_turn(&mut self, is_kept: bool) {
         self.keep_arrived();
         if self.state.turn.is_some() {
@@ -149,48 +143,47 @@ impl Conversation {
         }
     }
 
-    /// Ends the complete turn. Adds what its verdict leaves of the message and the results to the conversation.
+    /// Ends the complete turn, and adds to the conversation what the verdict leaves of it.
     pub(crate) fn end_turn(&mut self, verdict: TurnVerdict) {
         self.record(Entry::TurnEnded { verdict, answer: None });
     }
 
-    /// Ends the complete turn with the answer of its agent.
     pub(crate) fn answer_turn(&mut self, verdict: TurnVerdict, output: &AgentOutput) {
         let message = self.turn_message().filter(|message| message.calls.is_empty());
-        let text = match &verdict {
+        let said = match &verdict {
             TurnVerdict::Replaced(text) => message.map(|_| text.as_str()),
             _ => message.map(|message| message.text.as_str()),
         };
-        let is_known = !output.text.is_empty() && text == Some(output.text.as_str());
-        let text = (!is_known).then(|| output.text.clone());
+        let is_known = !output.text.is_empty() && said == Some(output.text.as_str());
+        let text = if is_known { None } else { Some(output.text.clone()) };
         let answer =
             Some(Box::new(TurnAnswer { text, finish: output.finish.clone(), escalate: output.escalate }));
         self.record(Entry::TurnEnded { verdict, answer });
     }
 
-    /// Returns the latest message of a model.
     pub(crate) fn latest_message(&self) -> Option<&AssistantMessage> {
         self.state.history.latest_message()
     }
 
-    /// Returns the text before a pause that belongs to the answer in the unfinished turn. The arguments of a call are an
+    /// Returns the text before a pause that belongs to the turn's answer. The arguments of a call are an
     /// answer of their own.
     pub(crate) fn paused_text(&self) -> String {
         let is_text = self.turn_message().is_none_or(|message| message.calls.is_empty());
         if is_text { self.unchecked().iter().map(Message::to_text).collect() } else { String::new() }
     }
 
-    /// Removes text before a pause that guardrails have not checked, unless `agent` can continue it.
+    /// Removes unchecked text before a pause, unless `agent` can continue it.
     pub(crate) fn remove_paused_of_others(&mut self, agent: &str) {
-        let is_own = |message: &Message| matches!(message, Message::Assistant(own) if own.agent == agent);
-        if !self.unchecked().iter().all(is_own) {
-            self.record(Entry::PausedRemoved);
+        for message in self.unchecked() {
+            if !matches!(message, Message::Assistant(own) if own.agent == agent) {
+                return self.record(Entry::PausedRemoved);
+            }
         }
     }
 }
 
-/// Returns the part of a message that is not in the turn yet. Returns `None` if the message does not continue the turn.
-/// `arrived` are the pieces since the last call.
+/// Returns the part of a message that is not in the turn yet, after the pieces in `arrived`. `None` if the
+/// message does not continue the turn.
 fn rest(
     known: &AssistantMessage,
     arrived: &mut Arrived,

@@ -11,9 +11,9 @@ pub(super) fn is_answer_call_only(message: &AssistantMessage) -> bool {
 
 /// Removes the answer of a turn. Other calls stay, and so does the text of a message with other calls only.
 ///
-/// - A text answer is removed. Text before a pause stays: the turn is not finished.
-/// - If the arguments of calls are the answer, they become empty. The errors of invalid answers stay.
-/// - If the output of a tool is the answer, an error replaces the output.
+/// - A text answer is removed. Text before a pause stays, because the turn is not finished.
+/// - Arguments that are the answer become empty. The errors of invalid answers stay.
+/// - A tool's output that is the answer becomes an error.
 pub(super) fn withhold(message: &mut AssistantMessage, results: &mut [ToolResult]) {
     if message.calls.is_empty() && !message.paused {
         message.text.clear();
@@ -30,31 +30,40 @@ pub(super) fn withhold(message: &mut AssistantMessage, results: &mut [ToolResult
     withhold_outputs(results);
 }
 
-/// Returns the index of the call whose arguments are the accepted answer, if something is beside it that no guardrail
-/// has seen: other answers, or text of the message, also before a pause.
+/// Returns the index of the accepted call, if something unchecked is beside it: other answers, or text of
+/// the message, also before a pause.
 pub(crate) fn accepted_alongside(
     message: &AssistantMessage,
     results: &[ToolResult],
     was_paused: bool,
 ) -> Option<usize> {
-    let is_accepted = |result: &&ToolResult| {
-        message.calls.get(result.position).is_some_and(|call| message.is_answer(call))
-            && result.outcome.is_ok()
-    };
-    let accepted = results.iter().find(is_accepted)?.position;
+    let accepted = accepted_call(message, results)?;
     let answers = message.calls.iter().filter(|call| message.is_answer(call)).count();
-    (answers > 1 || !message.text.is_empty() || was_paused).then_some(accepted)
+    let is_alone = answers <= 1 && message.text.is_empty() && !was_paused;
+    if is_alone { None } else { Some(accepted) }
 }
 
-/// Removes everything beside the accepted answer of a turn that no guardrail has seen.
+fn accepted_call(message: &AssistantMessage, results: &[ToolResult]) -> Option<usize> {
+    for result in results {
+        if let Some(call) = message.calls.get(result.position)
+            && message.is_answer(call)
+            && result.outcome.is_ok()
+        {
+            return Some(result.position);
+        }
+    }
+    None
+}
+
+/// Removes everything unchecked beside the accepted answer.
 pub(super) fn withhold_alongside(message: &mut AssistantMessage, results: &[ToolResult], was_paused: bool) {
     if let Some(accepted) = accepted_alongside(message, results, was_paused) {
         replace_calls(message, "{}", |index| index != accepted);
     }
 }
 
-/// Replaces the answer of a turn with `text`. The answer is the text of the message, the arguments of a call, or the
-/// output of a tool.
+/// Replaces the answer with `text`: the text of the message, the arguments of a call, or the output of a
+/// tool.
 pub(super) fn replace_answer(message: &mut AssistantMessage, results: &mut [ToolResult], text: &str) {
     if message.calls.is_empty() {
         text.clone_into(&mut message.text);
@@ -78,8 +87,8 @@ fn withhold_outputs(results: &mut [ToolResult]) {
     }
 }
 
-/// Replaces the arguments of calls that give an answer, and removes the text of the message. `is_selected` gets the
-/// index of a call, and returns whether to replace its arguments.
+/// Replaces the arguments of answers at indexes that `is_selected` accepts, and removes the text of the
+/// message.
 fn replace_calls(message: &mut AssistantMessage, arguments: &str, is_selected: impl Fn(usize) -> bool) {
     let tool = std::mem::take(&mut message.answer_tool);
     for (index, call) in message.calls.iter_mut().enumerate() {

@@ -1,10 +1,10 @@
-//! The messages of a conversation as the models of its agents read them, kept from request to request.
+//! The messages of a conversation as its agents' models read them, kept between requests.
 
 use super::{Compacted, Conversation};
 use toolkit_llm::{Message, Messages};
 
-/// The messages in the latest requests of the agents. A request adds only the messages that are new since then, so the
-/// requests of a run take linear time together. A clone of the conversation begins with no views.
+/// The messages in the latest requests of the agents. A request adds only new ones, so the requests of a
+/// run take linear time together. A clone of the conversation begins without views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     unchanged: Unchanged,
@@ -13,7 +13,7 @@ pub(crate) struct Views {
     inputs: Inputs,
 }
 
-/// The messages that the agent of the latest request reads unchanged.
+/// The messages that the latest request's agent reads unchanged.
 #[derive(Debug, Default)]
 struct Unchanged {
     agent: String,
@@ -21,16 +21,14 @@ struct Unchanged {
     count: usize,
 }
 
-/// The search for the latest input.
 #[derive(Debug, Default)]
 struct Inputs {
-    /// The number of messages searched.
     searched: usize,
     /// The index of the latest input among them.
     latest: Option<usize>,
 }
 
-/// How the model of an agent reads messages in another form.
+/// How an agent's model reads messages in another form.
 pub(crate) trait Rewrite {
     /// Returns whether the calls of an answer tool are quoted as text.
     fn is_quoted(&self, tool: &str) -> bool;
@@ -38,10 +36,9 @@ pub(crate) trait Rewrite {
     /// Returns whether the messages before `end` can be made without those after it.
     fn is_end(&self, messages: &[Message], end: usize) -> bool;
 
-    /// Makes messages of those from `from` on. `is_first` is `true` if they begin the request.
+    /// Makes messages of those from `from` on. `is_first` tells whether they begin the request.
     fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message>;
 
-    /// Returns a message to add at the end of the view.
     fn ending(&self, view: &[Message]) -> Option<Message>;
 }
 
@@ -52,22 +49,24 @@ impl Clone for Views {
 }
 
 impl Views {
-    /// Returns whether `agent` reads all messages unchanged: none is from another agent, and none has calls that gave
-    /// a final answer. Checks only the messages added since the last call for the same agent.
+    /// Returns whether `agent` reads all messages unchanged: none is from another agent, and none has calls
+    /// that gave a final answer. Checks only messages added since its last call.
     pub(crate) fn are_unchanged(&mut self, agent: &str, messages: &[Message]) -> bool {
         let unchanged = &mut self.unchanged;
         if unchanged.agent != agent {
             *unchanged = Unchanged { agent: agent.to_owned(), count: 0 };
         }
-        let is_unchanged = |message: &&Message| match message {
-            Message::Assistant(answer) if !answer.answer_tool.is_empty() => false,
-            message => !message.is_of_other(agent),
-        };
-        unchanged.count += messages.iter().skip(unchanged.count).take_while(is_unchanged).count();
+        for message in messages.iter().skip(unchanged.count) {
+            let has_answer = matches!(message, Message::Assistant(said) if !said.answer_tool.is_empty());
+            if has_answer || message.is_of_other(agent) {
+                return false;
+            }
+            unchanged.count += 1;
+        }
         unchanged.count == messages.len()
     }
 
-    /// Returns the view of `agent` from the message `start` on, after the compaction.
+    /// Returns the view of `agent` from the message `start` on.
     pub(crate) fn of(
         &mut self,
         agent: &str,
@@ -75,13 +74,13 @@ impl Views {
         compacted: &Compacted,
         reader: &impl Rewrite,
     ) -> &mut View {
-        let is_of = |view: &View| {
-            view.agent == agent && view.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
+        let index = match self.rewritten.iter().position(|view| view.is_for(agent, reader)) {
+            Some(index) => index,
+            None => {
+                self.rewritten.push(View { agent: agent.to_owned(), ..View::default() });
+                self.rewritten.len() - 1
+            }
         };
-        let index = self.rewritten.iter().position(is_of).unwrap_or_else(|| {
-            self.rewritten.push(View { agent: agent.to_owned(), ..View::default() });
-            self.rewritten.len() - 1
-        });
         let view = &mut self.rewritten[index];
         if view.start != start || view.compacted != *compacted {
             let agent = agent.to_owned();
@@ -91,7 +90,7 @@ impl Views {
         view
     }
 
-    /// Returns the index of the latest input. Searches only the messages added since the last call.
+    /// Returns the index of the latest input. Searches only messages added since the last call.
     pub(crate) fn latest_input(&mut self, messages: &[Message]) -> Option<usize> {
         let inputs = &mut self.inputs;
         let new = messages.get(inputs.searched..).unwrap_or_default();
@@ -114,17 +113,16 @@ impl Views {
     }
 }
 
-/// The messages of a conversation as the model of one agent reads them.
+/// The messages as one agent's model reads them.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     agent: String,
-    /// The index of the first message.
     start: usize,
     compacted: Compacted,
-    /// The answer tools of the messages so far, and whether their calls are quoted as text.
+    /// The answer tools so far, and whether their calls are quoted as text.
     quoted: Vec<(String, bool)>,
     messages: Messages,
-    /// The steps in which the view has grown. No later message changes what was made.
+    /// The steps in which the view has grown. Later messages change none of them.
     steps: Vec<ViewStep>,
 }
 
@@ -136,7 +134,7 @@ struct ViewStep {
 }
 
 impl View {
-    /// Makes the messages that were added to the conversation, and returns the complete view.
+    /// Makes the new messages, and returns the complete view.
     pub(crate) fn extended(&mut self, messages: &[Message], reader: &impl Rewrite) -> Messages {
         let ViewStep { read, made } =
             self.steps.last().copied().unwrap_or(ViewStep { read: self.start, made: 0 });
@@ -163,13 +161,18 @@ impl View {
         self.messages.clone()
     }
 
+    /// Returns whether the view is of `agent`, and `reader` quotes the same answer tools.
+    fn is_for(&self, agent: &str, reader: &impl Rewrite) -> bool {
+        self.agent == agent && self.quoted.iter().all(|(tool, quoted)| reader.is_quoted(tool) == *quoted)
+    }
+
     fn change_from(&mut self, index: usize) {
         while self.steps.pop_if(|step| step.read > index).is_some() {}
     }
 }
 
 impl Conversation {
-    /// Returns the views, with the list of messages, which a request can share.
+    /// Returns the views and the messages, which a request can share.
     pub(crate) fn views(&mut self) -> (&mut Views, &Messages) {
         (&mut self.live.views, &self.state.history.messages)
     }

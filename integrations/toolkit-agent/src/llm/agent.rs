@@ -11,15 +11,13 @@ use toolkit_core::Dispatcher;
 use toolkit_llm::__private::Billing as _;
 use toolkit_llm::{ModelErrorKind, ModelResponse};
 
-/// An agent that calls a model and runs its tool calls.
 pub(super) struct LlmAgent {
     pub(super) settings: Settings,
     pub(super) tools: Tools,
 }
 
 impl LlmAgent {
-    /// Returns the response of a turn: the response of a `before_model` callback if it returns one, or else
-    /// of the model.
+    /// Returns the response of a turn, from a `before_model` callback or else from the model.
     pub(super) async fn answer(
         &self,
         dispatcher: &Dispatcher,
@@ -59,11 +57,9 @@ impl LlmAgent {
             if calls.attempt.is_billed(&error) {
                 run.0.budget.take_model_call()?;
             }
-            let agent = || name.clone();
-            let error = error.to_string();
             run.emit(|| RunEvent::ModelRetried {
-                agent: agent(),
-                error,
+                agent: name.clone(),
+                error: error.to_string(),
                 pause: Duration::ZERO,
                 within: run.within(),
             });

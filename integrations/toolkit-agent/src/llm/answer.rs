@@ -1,4 +1,4 @@
-//! The final answer of an agent in a requested form: how its turns ask for it, and how later requests quote it.
+//! An agent's final answer in a requested form: how its turns ask for it, and how later requests quote it.
 
 pub(super) use toolkit_llm::model::answer::FinalAnswer;
 
@@ -11,13 +11,13 @@ use toolkit_core::{BuildError, Content, ToolRegistry};
 use toolkit_llm::FinishReason;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage, UserMessage};
 
-/// Creates the state of an agent's final answer. `is_repair` is `true` if an earlier answer was invalid.
+/// Creates the state of an agent's final answer. `is_repair` follows an invalid answer.
 pub(super) fn final_answer(run: &Run, is_repair: bool) -> FinalAnswer<'_> {
     let format = run.0.answer.as_ref().map(|answer| &*answer.format);
     FinalAnswer::new(format, is_repair && format.is_some() || run.0.answers_only)
 }
 
-/// Chooses how the next turn asks for the answer. `tools` are the tools of the agent.
+/// Chooses how the next turn, with these `tools`, asks for the answer.
 pub(super) fn begin_turn(
     answer: &mut FinalAnswer<'_>,
     settings: &Settings,
@@ -33,10 +33,10 @@ pub(super) fn begin_turn(
     Ok(())
 }
 
-/// Checks an answer that is text. If it is invalid, returns a message that asks the model for another answer.
+/// Checks a text answer. If it is invalid, returns a message that asks for another one.
 ///
 /// # Errors
-/// [`AgentError::InvalidOutput`] if the answer is invalid and the model has no further attempt.
+/// [`AgentError::InvalidOutput`] if the answer is invalid and no attempt is left.
 pub(super) fn feedback(
     answer: &mut FinalAnswer<'_>,
     text: &str,
@@ -52,8 +52,8 @@ pub(super) fn feedback(
     Ok(Some(answer.feedback(&invalid, finish)))
 }
 
-/// Replaces calls that gave an answer with the answer as text, if `is_quoted` returns `true` for the called tool.
-/// For an invalid answer, a user message contains the error.
+/// Replaces the calls of tools for which `is_quoted` is `true` with their answers as text, and the error of
+/// an invalid one with a user message.
 pub(super) fn quote_answers(messages: Vec<Message>, is_quoted: impl Fn(&str) -> bool) -> Vec<Message> {
     let is_quoted = |said: &AssistantMessage| said.has_answer() && is_quoted(&said.answer_tool);
     if !messages.iter().any(|message| matches!(message, Message::Assistant(said) if is_quoted(said))) {
@@ -87,8 +87,8 @@ pub(super) fn quote_answers(messages: Vec<Message>, is_quoted: impl Fn(&str) -> 
     quoted
 }
 
-/// Replaces the answers among the calls of `said` with text. Adds the errors of invalid answers to `errors`.
-/// Returns the message, and the results of its other calls if there are any.
+/// Replaces the answers among the calls of `said` with text, and adds their errors to `errors`. Returns the
+/// message, and the results of its other calls.
 fn quote(
     mut said: AssistantMessage,
     given: Option<Message>,

@@ -19,17 +19,17 @@ use toolkit_core::{BuildError, Dispatcher, ToolConfig, ToolError, ToolOutput, To
 use toolkit_llm::{ChatModel, ModelOptions, ModelRequest, ModelResponse, ModelRetry, Price};
 
 impl Agent {
-    /// Creates a builder for an agent with this model.
+    /// Creates a builder of agents with this model.
     #[must_use]
     pub fn builder(model: impl ChatModel) -> AgentBuilder {
         AgentBuilder::new(model)
     }
 }
 
-/// A builder for an agent with a model, created by [`Agent::builder`].
+/// A builder of agents with a model, created by [`Agent::builder`].
 ///
-/// Callbacks run in the order of registration. If a `before` callback returns a response or a result, the
-/// model or the tool is not called. Later `before` callbacks are skipped.
+/// Callbacks run in the order of registration. A response or a result of a `before` callback skips the
+/// model or the tool, and later `before` callbacks.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -57,14 +57,13 @@ impl Agent {
 pub struct AgentBuilder {
     settings: Settings,
     dispatcher: Option<Dispatcher>,
-    /// The middleware of the builder. It runs inside the middleware of the dispatcher.
+    /// The middleware inside that of the dispatcher.
     middleware: Vec<BoxMiddleware>,
     /// The tools beside those of the dispatcher.
     sources: Vec<RegistrySource>,
     tool_callbacks: Option<Callbacks>,
     guardrails: Vec<Guardrail>,
-    /// Further agents to which the model can transfer the conversation, each with its name and description.
-    /// Sub-agents are not listed.
+    /// The transfer targets that are not sub-agents, with descriptions.
     transfer_targets: Vec<(String, String)>,
 }
 
@@ -100,7 +99,7 @@ impl AgentBuilder {
         }
     }
 
-    /// Sets the instructions for the model, also known as the system prompt.
+    /// Sets the instructions for the model (the system prompt).
     #[doc(alias("preamble", "system_prompt"))]
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
@@ -108,7 +107,7 @@ impl AgentBuilder {
         self.instructions_with(move |_| instructions.clone())
     }
 
-    /// Sets a function that creates the instructions. The agent calls the function before each model call.
+    /// Sets a function that creates each model call's instructions.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
@@ -128,25 +127,26 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live registry. Two tools
-    /// with the same name are an error of [`build`](Self::build); if a live registry gets such a tool later, the tools
-    /// that were added first keep their names.
+    /// Adds tools: a list such as `tools![add]`, a [`ToolRegistry`], an `Arc<ToolRegistry>`, or a live
+    /// registry.
+    ///
+    /// Two tools with the same name fail [`build`](Self::build); if a live registry gets one later, the
+    /// tool added first keeps the name.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoRegistrySource) -> Self {
         self.sources.push(tools.into_registry_source());
         self
     }
 
-    /// Adds a [`Middleware`] around all tool calls. It runs inside the middleware of the [`dispatcher`](Self::dispatcher),
-    /// in whatever order both are set. The first middleware added is the outermost.
+    /// Adds a [`Middleware`] around all tool calls, always inside that of the
+    /// [`dispatcher`](Self::dispatcher). The first one is the outermost.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(middleware.boxed());
         self
     }
 
-    /// Adds a sub-agent. The model can transfer the conversation to the sub-agent with the tool
-    /// `transfer_to_agent`.
+    /// Adds a sub-agent, a target of the tool `transfer_to_agent`.
     #[doc(alias("handoff", "handoffs", "transfer"))]
     #[must_use]
     pub fn sub_agent(mut self, agent: impl Into<Agent>) -> Self {
@@ -154,8 +154,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds another agent of the team, such as the parent agent, as a target of the tool `transfer_to_agent`.
-    /// If the team has no agent with this name, a transfer to it ends the run with
+    /// Adds another agent of the team, such as the parent, as a target of the tool `transfer_to_agent`.
+    ///
+    /// A transfer to an agent outside the team ends the run with
     /// [`AgentError::UnknownAgent`](crate::AgentError::UnknownAgent).
     #[must_use]
     pub fn transfer_to(mut self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -163,8 +164,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each model call. The callback may change the request, or return a
-    /// response to skip the model call.
+    /// Adds a callback before each model call. It may change the request, or skip the call by returning a
+    /// response.
     #[must_use]
     pub fn before_model(
         self,
@@ -178,7 +179,7 @@ impl AgentBuilder {
         })
     }
 
-    /// Adds an asynchronous callback to run before each model call. See [`before_model`](Self::before_model).
+    /// Adds an asynchronous [`before_model`](Self::before_model) callback.
     #[must_use]
     pub fn before_model_async<Fut>(
         mut self,
@@ -194,11 +195,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run after each model call. The returned response replaces the response of the
-    /// model.
+    /// Adds a callback after each model call. Its response replaces that of the model.
     ///
-    /// With such a callback, tool calls start only after the complete response has arrived, even if the
-    /// response is streamed.
+    /// Tool calls then start only after the complete response, even when streaming.
     #[must_use]
     pub fn after_model(
         self,
@@ -207,7 +206,7 @@ impl AgentBuilder {
         self.after_model_async(move |response| ready(callback(response)))
     }
 
-    /// Adds an asynchronous callback to run after each model call. See [`after_model`](Self::after_model).
+    /// Adds an asynchronous [`after_model`](Self::after_model) callback.
     #[must_use]
     pub fn after_model_async<Fut>(
         mut self,
@@ -223,10 +222,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a callback to run before each tool call. The callback may change the arguments. It may also
-    /// return a result to skip the tool and the `after_tool` callbacks.
+    /// Adds a callback before each tool call, inside all middleware.
     ///
-    /// The callback runs inside all middleware, directly before the tool.
+    /// It may change the arguments, or skip the tool and the `after_tool` callbacks by returning a result.
     #[must_use]
     pub fn before_tool(
         self,
@@ -235,7 +233,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before(callback))
     }
 
-    /// Adds an asynchronous callback to run before each tool call. See [`before_tool`](Self::before_tool).
+    /// Adds an asynchronous [`before_tool`](Self::before_tool) callback.
     #[must_use]
     pub fn before_tool_async<Fut>(self, callback: impl Fn(ToolRequest) -> Fut + Send + Sync + 'static) -> Self
     where
@@ -244,8 +242,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.before_async(callback))
     }
 
-    /// Adds a callback to run after each successful tool call. The returned result replaces the output of the
-    /// tool.
+    /// Adds a callback after each successful tool call. Its result replaces the tool's output.
     #[must_use]
     pub fn after_tool(
         self,
@@ -254,8 +251,7 @@ impl AgentBuilder {
         self.tool_callbacks(|callbacks| callbacks.after(callback))
     }
 
-    /// Adds an asynchronous callback to run after each successful tool call. See
-    /// [`after_tool`](Self::after_tool).
+    /// Adds an asynchronous [`after_tool`](Self::after_tool) callback.
     #[must_use]
     pub fn after_tool_async<Fut>(
         self,
@@ -272,10 +268,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a [`Guardrail`]: a check of inputs, model calls, tool calls or answers.
-    ///
-    /// Guardrails run after the callbacks. They check requests, responses, tool calls and outputs as the
-    /// callbacks have changed them.
+    /// Adds a [`Guardrail`], which sees values as the callbacks have changed them.
     #[must_use]
     pub fn guardrail(mut self, guardrail: Guardrail) -> Self {
         self.guardrails.push(guardrail);
@@ -285,9 +278,9 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if the tools are invalid, if two agents of the team have the same name, or if a rule of
-    /// [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool. For an agent
-    /// with transfer targets, a tool named `transfer_to_agent` is invalid, too.
+    /// [`BuildError`] if a tool is invalid (with transfer targets, also one named `transfer_to_agent`), if
+    /// two agents of the team have the same name, or if a rule of
+    /// [permissions](toolkit_core::middleware::Permissions#rules-without-tools) selects no tool.
     pub fn build(self) -> Result<Agent, BuildError> {
         let mut settings = self.settings;
         let (guards, tool_guards) = Guards::new(self.guardrails, &settings.name, &mut settings.callbacks);
@@ -309,45 +302,49 @@ impl AgentBuilder {
 }
 
 setters! { AgentBuilder:
-    /// Sets the dispatcher for tool calls, with its own registry, limits, policies and middleware.
-    /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call. A second dispatcher
-    /// replaces the first.
+    /// Sets the dispatcher for tool calls, with its registry, limits, policies and middleware.
+    ///
+    /// [`tools`](Self::tools) and [`middleware`](Self::middleware) add to it, before or after this call.
     dispatcher(dispatcher: Dispatcher) = Some(dispatcher);
 }
 
 setters! { AgentBuilder.settings:
     /// Sets the name of the agent. Default: `agent`.
     name(name: impl Into<String>) = name.into();
-    /// Sets the description of the agent, shown to the models of other agents.
+    /// Sets the description for the models of other agents.
     description(description: impl Into<String>) = description.into();
-    /// Sets the tool choice and the other settings for tool use. With `parallel: Some(false)`, only the first
-    /// call of a message runs, also if the provider ignores the setting. The model is told about the others.
+    /// Sets the tool choice and other settings for tool use.
+    ///
+    /// With `parallel: Some(false)`, only the first call of a message runs, even if the provider ignores
+    /// the setting; the model is told about the others.
     tool_config(tool_config: impl Into<ToolConfig>) = tool_config.into();
-    /// Sets the options for the model's answers, such as the temperature.
+    /// Sets the options for answers, such as the temperature.
     options(options: impl Into<Arc<ModelOptions>>) = options.into();
-    /// Sets the limits of a run started with this agent, and of the work of this agent in the run of another
-    /// agent. See [`Limits`].
+    /// Sets the [`Limits`] of a run of this agent, and of its work in another agent's run.
     limits(limits: Limits) = limits;
-    /// Sets how the agent retries failed model calls.
+    /// Sets the retries of failed model calls.
     retry(retry: ModelRetry) = retry;
-    /// Sets the price of tokens, used to compute the cost of a run.
+    /// Sets the price of tokens.
     price(price: Price) = price;
-    /// Sets the key under which each answer is stored in the session.
+    /// Sets the session key that stores each answer.
     output_key(output_key: impl Into<String>) = Some(output_key.into());
-    /// Sets the maximum number of messages to send to the model. Only the latest messages are sent, beginning
-    /// with a user message. The latest user message and all messages after it are always sent, even if they
-    /// exceed the maximum.
+    /// Sets the maximum number of messages sent to the model: the latest, beginning with a user message.
+    ///
+    /// The latest user message and all after it are always sent.
     history_limit(history_limit: usize) = Some(history_limit);
-    /// Sets the compaction of conversations that become too long for the model's context window. By default,
-    /// all messages are sent, and the run fails if they are too long.
+    /// Sets the compaction of conversations beyond the context window.
+    ///
+    /// By default, the run fails if they are too long.
     compaction(compaction: Compaction) = Some(compaction);
-    /// Sets whether responses are streamed. While a response is streamed, its tool calls start before it is
-    /// complete. Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
+    /// Sets whether responses are streamed, so that tool calls start before their end.
+    ///
+    /// Otherwise, the text of a response is one [event](crate::RunEvent::Text). Default: `true`.
     streaming(streaming: bool) = streaming;
-    /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text. With
-    /// `false`, listeners may have received a text that is blocked afterwards. Reasoning and calls of the provider's
-    /// tools wait only if they follow such a text, or if the agent has a guardrail for responses. With such a guardrail,
-    /// there are no events for the pieces of a tool call, because the check may change the call.
+    /// Sets whether [text events](crate::RunEvent::Text) wait until guardrails have checked the text.
+    ///
+    /// With `false`, listeners may receive text that is blocked afterwards. Reasoning and calls of the
+    /// provider's tools wait only after such text, or if the agent has a guardrail for responses. As that
+    /// may change tool calls, their pieces then have no events.
     ///
     /// Default: `true` if the agent has a [`Guardrail`] for responses or answers.
     hold_text(hold_text: bool) = Some(hold_text);
@@ -356,7 +353,6 @@ setters! { AgentBuilder.settings:
 debug!(AgentBuilder, self, "name": self.settings.name, "model": self.settings.model.name());
 
 impl Settings {
-    /// Returns whether text events wait until guardrails have checked the text.
     pub(super) fn hold_text(&self) -> bool {
         self.hold_text.unwrap_or_else(|| self.guards.hold_text())
     }

@@ -13,7 +13,7 @@ type After = dyn Fn(ModelResponse, TurnScope<'_>) -> BoxFuture<'static, Result<M
     + Send
     + Sync;
 
-/// The callbacks that run before and after each model call, in the order of registration.
+/// The callbacks around model calls, in the order of registration.
 #[derive(Default)]
 pub(super) struct ModelCallbacks {
     pub(super) before: Vec<Box<Before>>,
@@ -21,8 +21,7 @@ pub(super) struct ModelCallbacks {
 }
 
 impl ModelCallbacks {
-    /// Runs the `before` callbacks in order. Stops at the first callback that returns a response, and returns
-    /// this response.
+    /// Runs the `before` callbacks, up to the first that returns a response.
     pub(super) async fn before(
         &self,
         mut request: ModelRequest,
@@ -43,9 +42,6 @@ impl ModelCallbacks {
         mut response: ModelResponse,
         scope: TurnScope<'_>,
     ) -> Result<ModelResponse, AgentError> {
-        let is_kept = |response: &ModelResponse| {
-            response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
-        };
         let was_kept = is_kept(&response);
         for callback in &self.after {
             let called = guarded_future(async { callback(response, scope).await }).await;
@@ -55,14 +51,18 @@ impl ModelCallbacks {
         Ok(response)
     }
 
-    /// Returns whether tool calls must wait for the complete response, because an `after` callback may change
-    /// them.
+    /// Returns whether an `after` callback may change tool calls, so that they wait for the complete
+    /// response.
     pub(super) fn may_change_calls(&self) -> bool {
         !self.after.is_empty()
     }
 }
 
-/// Returns the error of a run after a panic in a callback.
+/// Returns whether the provider stores a conversation with the response.
+fn is_kept(response: &ModelResponse) -> bool {
+    response.message.native.as_ref().is_some_and(|native| native.conversation.is_some())
+}
+
 fn panicked(callback: &str, scope: TurnScope<'_>, panic: &str) -> AgentError {
     AgentError::Other(format!("a `{callback}` callback of agent `{}` has panicked: {panic}", scope.agent))
 }

@@ -1,4 +1,4 @@
-//! The guardrails of an agent: when they run, and what follows from their verdicts.
+//! The guardrails of an agent, and what follows from their verdicts.
 
 pub(super) mod parallel_check;
 
@@ -13,23 +13,23 @@ use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
-use toolkit_llm::{FinishReason, ModelResponse};
+use toolkit_llm::{FinishReason, ModelRequest, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
-/// The guardrails for inputs and answers of an agent. All others run as callbacks.
+/// An agent's guardrails for inputs and answers. The others run as callbacks.
 #[derive(Default)]
 pub(super) struct Guards {
     inputs: Vec<(Guardrail, CheckFn<UserMessage>)>,
     outputs: Vec<(String, CheckFn<AgentOutput>)>,
-    /// The checks of tool outputs, for results that the program supplies. Other results are checked by a callback.
+    /// The checks of tool outputs supplied by the program. A callback checks other outputs.
     tool_outputs: Vec<(String, CheckFn<ToolOutput>)>,
     /// Whether checks may replace responses of the model.
     pub(super) checks_responses: bool,
 }
 
 impl Guards {
-    /// Sorts guardrails by the type of values that they check. Guardrails for tools become two groups of
-    /// callbacks: outside and inside of the program's own callbacks.
+    /// Sorts guardrails by type. Those for tools become two groups of callbacks: outside and inside of the
+    /// program's own.
     pub(super) fn new(
         guardrails: Vec<Guardrail>,
         agent: &str,
@@ -47,52 +47,28 @@ impl Guards {
                 Check::ToolOutput(check) => outputs.push((name, check)),
                 Check::Request(check) => model.before.push(Box::new(move |request, scope| {
                     let checks = vec![(name.clone(), check.clone())];
-                    let check_scope = scope.for_check();
-                    Box::pin(async move {
-                        Ok(match check_scope.judge(checks, request).await? {
-                            Checked::Passed(request) | Checked::Replaced(request) => {
-                                ControlFlow::Continue(request)
-                            }
-                            Checked::Blocked(text) => ControlFlow::Break(blocked(text)),
-                        })
-                    })
+                    Box::pin(check_request(scope.for_check(), checks, request))
                 })),
                 Check::Response(check) => {
                     guards.checks_responses = true;
                     model.after.push(Box::new(move |response, scope| {
                         let checks = vec![(name.clone(), check.clone())];
-                        let check_scope = scope.for_check();
-                        let usage = response.usage;
-                        Box::pin(async move {
-                            Ok(match check_scope.judge(checks, response).await? {
-                                Checked::Passed(response) | Checked::Replaced(response) => response,
-                                Checked::Blocked(text) => blocked(text).with_usage(usage),
-                            })
-                        })
+                        Box::pin(check_response(scope.for_check(), checks, response))
                     }));
                 }
             }
         }
         guards.tool_outputs.clone_from(&outputs);
-        let outer = (!outputs.is_empty()).then(|| {
-            let agent = agent.to_owned();
-            Callbacks::new().after_async(move |request, output| {
-                check_output(agent.clone(), outputs.clone(), request, output)
-            })
-        });
-        let inner = (!calls.is_empty()).then(|| {
-            let agent = agent.to_owned();
-            Callbacks::new().before_async(move |request| check_call(agent.clone(), calls.clone(), request))
-        });
+        let outer = if outputs.is_empty() { None } else { Some(output_checks(agent.to_owned(), outputs)) };
+        let inner = if calls.is_empty() { None } else { Some(call_checks(agent.to_owned(), calls)) };
         (guards, [outer, inner])
     }
 
-    /// Returns whether guardrails check the answers of the agent.
     pub(super) fn check_answers(&self) -> bool {
         !self.outputs.is_empty()
     }
 
-    /// Checks the successful results that the program has supplied for calls of the turn.
+    /// Checks the successful results that the program has supplied for the turn.
     pub(super) async fn decided(&self, scope: TurnScope<'_>, calls: &[ToolCall], results: &mut [ToolResult]) {
         if self.tool_outputs.is_empty() {
             return;
@@ -105,14 +81,13 @@ impl Guards {
         }
     }
 
-    /// Returns whether the text of a response must not be emitted before the response was checked.
+    /// Returns whether a response's text must wait until the response was checked.
     pub(super) fn hold_text(&self) -> bool {
         !self.outputs.is_empty() || self.checks_responses
     }
 
-    /// Returns a future that checks new inputs, or `None` if there is nothing to check. If `is_parallel` is
-    /// `true`, only guardrails that run at the same time as the model check the inputs. Otherwise, all others
-    /// do.
+    /// Returns a future that checks new inputs, if there is something to check: with `is_parallel` by the
+    /// guardrails beside the model, otherwise by all others.
     pub(super) fn inputs(
         &self,
         scope: TurnScope<'_>,
@@ -142,9 +117,8 @@ impl Guards {
         }))
     }
 
-    /// Runs the guardrails on the answer in the unfinished turn, and ends the turn with their verdict. Returns the
-    /// answer or its replacement. If the run stops meanwhile, the turn stays unfinished, and a resumed run checks it
-    /// again.
+    /// Checks the answer in the unfinished turn, and ends the turn with the verdict. Returns the answer or
+    /// its replacement. If the run stops meanwhile, a resumed run checks it again.
     ///
     /// # Errors
     /// [`AgentError::Blocked`] if a check has ended the run.
@@ -163,7 +137,7 @@ impl Guards {
         let text = conversation.paused_text() + &output.text;
         let whole = AgentOutput { text, ..output.clone() };
         let judged = scope.run.until_stopped(check_scope.judge(self.outputs.clone(), whole)).await?;
-        // It shares the messages, and adding to a shared list copies it.
+        // Adding to a shared list of messages copies it.
         drop(check_scope);
         let checked = match judged {
             Ok(checked) => checked,
@@ -198,11 +172,11 @@ impl Guards {
     }
 }
 
-/// A future that checks inputs, and returns each result with the index of the input.
+/// A future that checks inputs, and returns each result with the input's index.
 pub(super) type InputCheck = BoxFuture<'static, Judged>;
 pub(super) type Judged = Vec<(usize, Result<Checked<UserMessage>, AgentError>)>;
 
-/// Applies the results of checks to the inputs. Returns the agent's answer if an input was blocked.
+/// Applies the results to the inputs. Returns the agent's answer if an input was blocked.
 pub(super) fn apply_inputs(
     conversation: &mut Conversation,
     scope: TurnScope<'_>,
@@ -233,7 +207,7 @@ pub(super) fn apply_inputs(
     Ok(None)
 }
 
-/// Returns whether the guardrails have accepted all inputs unchanged.
+/// Returns whether the inputs were accepted unchanged.
 pub(super) fn have_passed(judged: &Judged) -> bool {
     judged.iter().all(|(_, checked)| matches!(checked, Ok(Checked::Passed(_))))
 }
@@ -247,12 +221,44 @@ fn blocked(text: String) -> ModelResponse {
     ModelResponse::text(text).with_finish(blocked_finish())
 }
 
-/// Returns the tool call of a request with the arguments that the tool receives: near misses are coerced, and
-/// parameters have their own names. Arguments that the tool would refuse are unchanged.
+/// Returns a request's tool call as the tool receives it: near misses are coerced, and parameters have
+/// their own names. Invalid arguments are unchanged.
 fn call_of(request: &ToolRequest) -> ToolCall {
     let id = request.call_id().map(ToString::to_string).unwrap_or_default();
     let arguments = request.arguments_json().unwrap_or_else(|_| request.arguments().to_owned());
     ToolCall::new(id, request.definition().name.to_string(), arguments)
+}
+
+async fn check_request(
+    check_scope: CheckScope,
+    checks: Vec<(String, CheckFn<ModelRequest>)>,
+    request: ModelRequest,
+) -> Result<ControlFlow<ModelResponse, ModelRequest>, AgentError> {
+    match check_scope.judge(checks, request).await? {
+        Checked::Passed(request) | Checked::Replaced(request) => Ok(ControlFlow::Continue(request)),
+        Checked::Blocked(text) => Ok(ControlFlow::Break(blocked(text))),
+    }
+}
+
+async fn check_response(
+    check_scope: CheckScope,
+    checks: Vec<(String, CheckFn<ModelResponse>)>,
+    response: ModelResponse,
+) -> Result<ModelResponse, AgentError> {
+    let usage = response.usage;
+    match check_scope.judge(checks, response).await? {
+        Checked::Passed(response) | Checked::Replaced(response) => Ok(response),
+        Checked::Blocked(text) => Ok(blocked(text).with_usage(usage)),
+    }
+}
+
+fn output_checks(agent: String, checks: Vec<(String, CheckFn<ToolOutput>)>) -> Callbacks {
+    Callbacks::new()
+        .after_async(move |request, output| check_output(agent.clone(), checks.clone(), request, output))
+}
+
+fn call_checks(agent: String, checks: Vec<(String, CheckFn<ToolCall>)>) -> Callbacks {
+    Callbacks::new().before_async(move |request| check_call(agent.clone(), checks.clone(), request))
 }
 
 async fn check_call(
@@ -296,7 +302,6 @@ async fn check_output(
     }
 }
 
-/// Returns the output of a tool after its checks.
 fn kept_output(tool: &str, judged: Result<Checked<ToolOutput>, AgentError>) -> Result<ToolOutput, ToolError> {
     match judged {
         Ok(Checked::Passed(output) | Checked::Replaced(output)) => Ok(output),

@@ -1,4 +1,4 @@
-//! The scope of a turn, the scope of a check within it, and the verdicts of guardrails.
+//! The scopes of turns and checks, and the verdicts of guardrails.
 
 use crate::agent::{Caller, Run};
 use crate::conversation::Conversation;
@@ -10,16 +10,14 @@ use toolkit_core::middleware::ToolRequest;
 use toolkit_core::{Session, ToolCall};
 use toolkit_llm::{Message, Messages};
 
-/// The outcome of checking a value.
 #[derive(Debug, Clone)]
 pub(super) enum Checked<T> {
     Passed(T),
     Replaced(T),
-    /// The value was blocked, and this text takes its place.
+    /// The value was blocked, and this text replaces it.
     Blocked(String),
 }
 
-/// The agent of a turn, its run and its session.
 #[derive(Clone, Copy)]
 pub(super) struct TurnScope<'a> {
     pub(super) run: &'a Run,
@@ -28,7 +26,6 @@ pub(super) struct TurnScope<'a> {
 }
 
 impl TurnScope<'_> {
-    /// Returns the scope of a check in this turn.
     pub(super) fn for_check(self) -> CheckScope {
         let agent = self.agent.to_owned();
         let session = self.session.clone();
@@ -45,7 +42,8 @@ impl TurnScope<'_> {
         }
     }
 
-    /// Emits the text of an answer in place of another value, and the last message if it contains this answer.
+    /// Emits the text of an answer in place of another value, and the last message if it contains the
+    /// answer.
     pub(super) fn emit_answer(self, conversation: &Conversation, text: &str) {
         let run = self.run;
         let agent = || self.agent.to_owned();
@@ -56,7 +54,6 @@ impl TurnScope<'_> {
     }
 }
 
-/// The agent and the run in which guardrails check a value.
 #[derive(Clone)]
 pub(super) struct CheckScope {
     run: Run,
@@ -64,7 +61,7 @@ pub(super) struct CheckScope {
 }
 
 impl CheckScope {
-    /// Creates the scope of the check of a tool call. Returns `None` outside of a run.
+    /// Creates the scope of a tool call's check. `None` outside of a run.
     pub(super) fn from_call(agent: &str, request: &ToolRequest, call: ToolCall) -> Option<Self> {
         let run = request.context().extension::<Caller>()?.run.clone();
         let session = request.context().run().and_then(|run| run.session()).cloned().unwrap_or_default();
@@ -82,22 +79,21 @@ impl CheckScope {
         })
     }
 
-    /// Returns the same scope with the messages of a conversation.
     pub(super) fn within(mut self, conversation: &Conversation) -> Self {
         self.context.messages = conversation.history().clone();
         self
     }
 
-    /// Returns the same scope with a tool call.
     pub(super) fn about(mut self, call: Option<ToolCall>) -> Self {
         self.context.call = call;
         self
     }
 
-    /// Runs checks in order, until the value is blocked.
+    /// Runs checks in order, until one blocks the value.
     ///
     /// # Errors
-    /// [`AgentError::Blocked`] if a check has ended the run, and [`AgentError::Other`] if a check has panicked.
+    /// [`AgentError::Blocked`] if a check has ended the run, and [`AgentError::Other`] if a check has
+    /// panicked.
     pub(super) async fn judge<T: Clone>(
         &self,
         checks: Vec<(String, CheckFn<T>)>,
@@ -107,10 +103,13 @@ impl CheckScope {
         for (guardrail, check) in checks {
             let checked = guarded_future(async { check(value, self.context.clone()).await }).await;
             let verdict;
-            (value, verdict) = checked.map_err(|panic| {
-                let error = format!("guardrail `{guardrail}` has panicked: {panic}");
-                self.run.end(AgentError::Other(error))
-            })?;
+            (value, verdict) = match checked {
+                Ok(checked) => checked,
+                Err(panic) => {
+                    let error = format!("guardrail `{guardrail}` has panicked: {panic}");
+                    return Err(self.run.end(AgentError::Other(error)));
+                }
+            };
             match verdict {
                 Verdict::Pass => {}
                 Verdict::Replace(other) => {

@@ -10,7 +10,7 @@ use toolkit_core::{Session, ToolConfig};
 use toolkit_llm::model::BoxModel;
 use toolkit_llm::{ModelOptions, ModelRetry, Price};
 
-/// The information for the function set by [`instructions_with`](crate::AgentBuilder::instructions_with).
+/// The argument of an [`instructions_with`](crate::AgentBuilder::instructions_with) function.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InstructionsContext<'a> {
@@ -22,7 +22,7 @@ pub struct InstructionsContext<'a> {
 
 pub(super) type MakeInstructions = dyn Fn(&InstructionsContext<'_>) -> String + Send + Sync;
 
-/// The settings of an agent with a model, except for its tools.
+/// The settings of an agent with a model, without tools.
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) description: String,
@@ -40,7 +40,6 @@ pub(super) struct Settings {
     pub(super) compaction: Option<Compaction>,
     pub(super) streaming: bool,
     pub(super) guards: Guards,
-    /// Whether text events wait until guardrails have checked the text. `None` lets the guardrails of the
-    /// agent decide.
+    /// Whether text events wait for checks. `None` lets the agent's guardrails decide.
     pub(super) hold_text: Option<bool>,
 }

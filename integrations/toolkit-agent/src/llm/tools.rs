@@ -10,7 +10,6 @@ use toolkit_core::middleware::DecidedApprovals;
 use toolkit_core::registry::{Collision, RegistrySource};
 use toolkit_core::{BuildError, Dispatcher, ToolRegistry};
 
-/// The tools of an agent, including the transfer tool.
 pub(super) struct Tools {
     dispatcher: Dispatcher,
     /// The tools beside those of the dispatcher.
@@ -19,8 +18,8 @@ pub(super) struct Tools {
     extended: Mutex<Extended>,
 }
 
-/// A dispatcher with more tools than its own, and the registries that it was made of. It is made again when a live
-/// registry changes.
+/// A dispatcher with added tools, and the registries behind it. It is made again when a live registry
+/// changes.
 #[derive(Default)]
 pub(super) struct Extended {
     parts: Vec<Arc<ToolRegistry>>,
@@ -28,8 +27,7 @@ pub(super) struct Extended {
 }
 
 impl Extended {
-    /// Returns `dispatcher` with the tools of `sources` and the transfer tool. A name that two of them have belongs to the
-    /// first.
+    /// Returns `dispatcher` with the tools of `sources` and the transfer tool. The first tool keeps a name.
     fn current(
         &mut self,
         dispatcher: &Dispatcher,
@@ -71,8 +69,7 @@ fn merged(
 }
 
 impl Tools {
-    /// Creates the tools of an agent. The model can transfer the conversation to the sub-agents and to
-    /// `targets`, which contains pairs of a name and a description.
+    /// Creates the tools of an agent. `targets` has the names and descriptions of further transfer targets.
     pub(super) fn new(
         mut dispatcher: Dispatcher,
         mut sources: Vec<RegistrySource>,
@@ -97,12 +94,12 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Returns a dispatcher for the current tools of the agent, including the transfer tool.
     fn of_agent(&self) -> Result<Dispatcher, BuildError> {
         lock(&self.extended).current(&self.dispatcher, &self.sources, self.transfer.as_ref())
     }
 
-    /// Returns a dispatcher for the current tools of the agent and of `run`. `extended` keeps it from turn to turn.
+    /// Returns a dispatcher for the current tools of the agent and of `run`. `extended` keeps it between
+    /// turns.
     pub(super) fn current(&self, run: &Run, extended: &mut Extended) -> Result<Dispatcher, BuildError> {
         let of_agent = self.of_agent()?;
         match &run.0.tools {
@@ -111,8 +108,8 @@ impl Tools {
         }
     }
 
-    /// Returns a dispatcher for the tools of `current`. Its calls belong to the run of `caller`. `last` is the dispatcher
-    /// of the last turn; it is returned if the tools are still the same.
+    /// Returns a dispatcher for the tools of `current`, whose calls belong to the run of `caller`. It is
+    /// the `last` one if the tools are the same.
     pub(super) fn of_run(
         current: Dispatcher,
         agent: &str,
@@ -134,7 +131,7 @@ impl Tools {
             .with_session(conversation.session())
             .with_shared_extension(caller.clone())
             .with_control(caller.clone());
-        // The context of the program may be the context of a run for another user.
+        // The program's context may be that of a run for another user.
         if !conversation.user_id().is_empty() || context.extension::<Owner>().is_some() {
             context = context.with_extension(Owner(conversation.user_id().to_owned()));
         }
@@ -145,13 +142,13 @@ impl Tools {
         if !run.has_listener() {
             return dispatcher;
         }
-        let run = run.clone();
+        let emitter = run.clone();
         let agent = agent.to_owned();
         dispatcher.with_listener(move |event| {
-            run.emit(|| RunEvent::Tool {
+            emitter.emit(|| RunEvent::Tool {
                 agent: agent.clone(),
                 event: Box::new(event.clone()),
-                within: run.within(),
+                within: emitter.within(),
             });
         })
     }

@@ -9,11 +9,8 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{BuildError, ClosureTool, ToolContext, ToolError};
 use toolkit_llm::Message;
 
-/// The maximum number of messages that one search returns.
 const MAX_MESSAGES: usize = 50;
-/// The maximum number of conversations that one search loads.
 const MAX_CONVERSATIONS: usize = 100;
-/// The maximum number of characters shown of each message.
 const MAX_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -35,13 +32,14 @@ fn ten() -> usize {
 }
 
 impl Sessions {
-    /// Creates the tool `search_history`, which finds messages in the user's saved conversations, including
-    /// the current one. The tool returns the latest messages that contain a keyword, each with its time (UTC)
-    /// and author. It searches the messages of the user and of one agent, in the latest 100 conversations. A
-    /// conversation without a message from this agent is left out. The tool returns at most 50 messages.
+    /// Creates the tool `search_history`, which finds messages in the user's saved conversations.
     ///
-    /// The tool never reads conversations of another user. The [user id](Conversation::user_id) of the
-    /// conversation in which the tool is called determines the user.
+    /// It returns the latest messages with a keyword, at most 50, each with its time (UTC) and author. It
+    /// searches messages of the user and of one agent, in those of the latest 100 conversations that have a
+    /// message from this agent.
+    ///
+    /// It never reads conversations of another [user](Conversation::user_id) than that of the calling
+    /// conversation.
     ///
     /// ```
     /// use toolkit_ai::agent::{Agent, Sessions};
@@ -93,7 +91,7 @@ async fn search(
     let mut found = Vec::new();
     let limit = arguments.limit.min(MAX_MESSAGES);
     let conversations = sessions.user(user).list().await.map_err(ToolError::failed)?;
-    // The list begins with the latest conversation. Stop loading conversations at the limit.
+    // The list begins with the latest conversation.
     for info in conversations.iter().take(MAX_CONVERSATIONS) {
         let Some(left @ 1..) = limit.checked_sub(found.len()) else { break };
         let conversation =
@@ -113,10 +111,9 @@ async fn search(
     Ok(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the messages of the user and of `agent` that contain `keyword`. Each is a pair of its time and a
-/// line of text.
+/// Returns the messages of the user and of `agent` that contain `keyword`, as times and lines of text.
 ///
-/// Returns an empty list if `agent` wrote no message in the conversation.
+/// Empty if `agent` wrote no message in the conversation.
 fn find(conversation: &Conversation, agent: &str, keyword: &str) -> Vec<(Option<SystemTime>, String)> {
     let is_of_agent =
         |message: &Message| matches!(message, Message::Assistant(message) if message.agent == agent);
@@ -150,13 +147,13 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
 
 /// Formats a time as month, day, hour and minute.
 ///
-/// The calculation begins each year on the first of March, so that the leap day is the last day of a year.
-/// From March on, every five months have 153 days.
+/// Each year begins on the first of March, so that the leap day is the last day. From March on, every five
+/// months have 153 days.
 fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let hour = minutes / 60 % 24;
     let minute = minutes % 60;
-    // The number of days since the first of March of a year divisible by 400.
+    // The days since the first of March of a year divisible by 400.
     let days = (minutes / 60 / 24 + 719_468) % 146_097;
     let year = (days - days / 1_460 + days / 36_524 - days / 146_096) / 365;
     let day_of_year = days - (365 * year + year / 4 - year / 100);

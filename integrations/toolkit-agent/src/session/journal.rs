@@ -1,4 +1,4 @@
-//! Saving of conversations: the entries that are not saved yet are appended to the log.
+//! Saving of conversations: unsaved entries are appended to the log.
 
 use super::sessions::{Lease, Sessions, SharedState, lease};
 use super::store::{ConversationKey, StateScope, StoreError};
@@ -10,29 +10,28 @@ use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use tokio::runtime::Handle;
-use toolkit_core::Session;
+use tokio::task::JoinHandle;
+use toolkit_core::context::SessionMap;
 
-/// Saves one conversation into its log. The agents of a run share the journal, and save nested conversations
-/// into the log of the outermost conversation.
-#[derive(Clone)]
+/// Saves a conversation into its log. The agents of a run share it, and nested conversations go into the
+/// same log.
 pub(crate) struct Journal {
     sessions: Sessions,
     pub(crate) log: Arc<Log>,
     user: String,
     id: String,
-    /// The session values with the prefix `user:`, shared with other conversations. `None` if the
-    /// conversation was not opened from sessions. No shared session values are saved then.
+    /// The shared session values with the prefix `user:`, which are saved only for a conversation that
+    /// sessions have opened.
     shared: Option<Arc<SharedState>>,
 }
 
 impl Sessions {
-    /// Returns the sessions to which a conversation belongs.
     pub(crate) fn from_conversation(conversation: &Conversation) -> Option<Self> {
         Some(lease(conversation)?.sessions.clone())
     }
 
-    /// Returns a journal that saves a conversation into the store of these sessions. It belongs to them from now on.
-    pub(crate) fn journal(&self, conversation: &mut Conversation) -> Journal {
+    /// Returns a journal that saves a conversation, which now belongs to these sessions.
+    pub(crate) fn journal(&self, conversation: &mut Conversation) -> Arc<Journal> {
         let shared = match lease(conversation) {
             Some(lease) if Arc::ptr_eq(&lease.sessions.inner, &self.inner) => lease.user.clone(),
             _ => {
@@ -43,7 +42,7 @@ impl Sessions {
         let log = conversation.log_in(&self.store_id());
         let user = conversation.user_id().to_owned();
         let id = conversation.id().to_owned();
-        Journal { sessions: self.clone(), log, user, id, shared }
+        Arc::new(Journal { sessions: self.clone(), log, user, id, shared })
     }
 
     pub(super) fn store_id(&self) -> Weak<dyn Any + Send + Sync> {
@@ -53,46 +52,53 @@ impl Sessions {
 }
 
 impl Journal {
-    /// Saves the changed session values of the user and the application, and appends the entries that are not saved yet
-    /// to the log. `spent` is what the run has spent. Within a Tokio runtime, a save that has begun finishes even if the
-    /// future is dropped.
+    /// Begins to save the changed session values of the user and the application, and the unsaved entries
+    /// with the conversation's own `values` and what the run has `spent`.
+    ///
+    /// The save is polled once in place, and most stores are ready then. Otherwise, a task of the Tokio
+    /// runtime continues it.
     pub(crate) async fn save(
-        &self,
-        session: Session,
+        self: &Arc<Self>,
+        values: SessionMap,
+        spent: impl FnOnce() -> Spent + Send + 'static,
+    ) -> Save {
+        let mut save: BoxFuture<'static, _> = Box::pin(self.clone().append(values, spent));
+        match poll_fn(|cx| Poll::Ready(guarded(|| save.as_mut().poll(cx)))).await {
+            Ok(Poll::Ready(saved)) => Save::Ended(saved),
+            Ok(Poll::Pending) => match Handle::try_current() {
+                Ok(runtime) => Save::Running(runtime.spawn(save)),
+                Err(_) => Save::Waiting(save),
+            },
+            Err(_) => Save::Ended(Err(has_panicked())),
+        }
+    }
+
+    async fn append(
+        self: Arc<Self>,
+        values: SessionMap,
         spent: impl FnOnce() -> Spent,
     ) -> Result<(), StoreError> {
-        let turn = self.log.turnstile.clone().lock_owned().await;
+        let _turn = self.log.turnstile.lock().await;
         let (unsaved, version) = {
             let mut position = lock(&self.log.position);
-            let values = session.store().snapshot();
             // Counted under the lock, so that the amounts in the log never shrink.
-            (self.taken(position.take(values, spent())), position.version)
+            (self.taken(position.take(values.snapshot(), spent())), position.version)
         };
         // Made before anything waits, so that no entry is lost with this future.
-        let unsaved = unsaved.map(|entries| Unsaved { log: self.log.clone(), entries });
-        if matches!(&unsaved, Ok(unsaved) if unsaved.entries.is_empty()) && self.shared.is_none() {
-            return Ok(());
+        let unsaved = unsaved.map(|entries| Unsaved { log: &self.log, entries });
+        // Save the conversation even after shared values could not be saved.
+        let shared = self.save_shared().await;
+        let mut unsaved = unsaved?;
+        if !unsaved.entries.is_empty() {
+            let version = self.sessions.inner.store.append(self.key(), version, &unsaved.entries).await?;
+            lock(&self.log.position).version = version;
+            unsaved.entries.clear();
         }
-        let journal = self.clone();
-        let save = async move {
-            let shared = journal.save_shared().await;
-            // Save the conversation even if saving the shared session values has failed.
-            let mut unsaved = unsaved?;
-            if !unsaved.entries.is_empty() {
-                let store = &*journal.sessions.inner.store;
-                let key = ConversationKey { user: &journal.user, id: &journal.id };
-                let version = store.append(key, version, &unsaved.entries).await?;
-                lock(&journal.log.position).version = version;
-                unsaved.entries.clear();
-            }
-            drop(unsaved);
-            drop(turn);
-            shared
-        };
-        match Handle::try_current() {
-            Ok(runtime) => finish(Box::pin(save), &runtime).await,
-            Err(_) => save.await,
-        }
+        shared
+    }
+
+    fn key(&self) -> ConversationKey<'_> {
+        ConversationKey { user: &self.user, id: &self.id }
     }
 
     fn taken(&self, entries: Result<String, String>) -> Result<String, StoreError> {
@@ -102,16 +108,14 @@ impl Journal {
         })
     }
 
-    /// Replaces all entries of the log by the conversation as it is.
+    /// Replaces all entries of the log by the conversation.
     pub(super) async fn rewrite(&self, conversation: &Conversation) -> Result<(), StoreError> {
-        let _turn = self.log.turnstile.clone().lock_owned().await;
+        let _turn = self.log.turnstile.lock().await;
         let mut rewritten = conversation.snapshot(&self.sessions.store_id());
         let spent = conversation.spent();
         let entries = self.taken(rewritten.take(conversation.session().store().snapshot(), spent))?;
         let version = lock(&self.log.position).version;
-        let store = &*self.sessions.inner.store;
-        rewritten.version =
-            store.replace(ConversationKey { user: &self.user, id: &self.id }, version, &entries).await?;
+        rewritten.version = self.sessions.inner.store.replace(self.key(), version, &entries).await?;
         *lock(&self.log.position) = rewritten;
         Ok(())
     }
@@ -124,28 +128,36 @@ impl Journal {
     }
 }
 
-/// Finishes a save that has begun even if this future is dropped: the store and the state of this program must both change.
-/// The save is polled once in place. If the store is not ready then, a task goes on.
-async fn finish(
-    mut save: BoxFuture<'static, Result<(), StoreError>>,
-    runtime: &Handle,
-) -> Result<(), StoreError> {
-    let lost = || StoreError::new("the store of conversations has panicked");
-    let first = poll_fn(|cx| Poll::Ready(guarded(|| save.as_mut().poll(cx)))).await;
-    match first {
-        Ok(Poll::Ready(saved)) => saved,
-        Ok(Poll::Pending) => runtime.spawn(save).await.unwrap_or_else(|_| Err(lost())),
-        Err(_) => Err(lost()),
+/// A save that has begun. Within a Tokio runtime, it finishes even if this is dropped: the store and the
+/// state of this program must both change.
+pub(crate) enum Save {
+    Ended(Result<(), StoreError>),
+    Running(JoinHandle<Result<(), StoreError>>),
+    /// Without a runtime, no task can finish the save.
+    Waiting(BoxFuture<'static, Result<(), StoreError>>),
+}
+
+impl Save {
+    pub(crate) async fn finish(self) -> Result<(), StoreError> {
+        match self {
+            Self::Ended(saved) => saved,
+            Self::Running(task) => task.await.unwrap_or_else(|_| Err(has_panicked())),
+            Self::Waiting(save) => save.await,
+        }
     }
 }
 
-/// The entries of a running save. If the save fails, panics or is dropped, they wait for the next one.
-struct Unsaved {
-    log: Arc<Log>,
+fn has_panicked() -> StoreError {
+    StoreError::new("the store of conversations has panicked")
+}
+
+/// The entries of a running save. If it fails, panics or is dropped, they wait for the next one.
+struct Unsaved<'a> {
+    log: &'a Log,
     entries: String,
 }
 
-impl Drop for Unsaved {
+impl Drop for Unsaved<'_> {
     fn drop(&mut self) {
         lock(&self.log.position).restore(std::mem::take(&mut self.entries));
     }

@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store that keeps conversations in memory, for tests and for conversations that are not needed after the
-/// program ends. Clones share the conversations.
+/// A store that keeps conversations in memory, until the program ends. Clones share them.
 ///
 /// ```
 /// use toolkit_ai::agent::session::MemoryStore;
@@ -31,13 +30,24 @@ pub struct MemoryStore(Arc<Mutex<MemoryState>>);
 
 #[derive(Default)]
 struct MemoryState {
-    /// The log of each conversation, with the time of the last save. The key consists of the user and the id.
-    conversations: HashMap<(String, String), (SystemTime, ConversationLog)>,
-    /// The number of changes of any log so far. Versions come from this number, so a log
-    /// that is deleted and created again never has an old version.
+    users: HashMap<String, UserState>,
+    /// The changes of any log so far. They number the versions, so a log that is deleted and created again
+    /// never has an old one.
     version: u64,
     app: BTreeMap<String, Value>,
-    users: HashMap<String, BTreeMap<String, Value>>,
+}
+
+#[derive(Default)]
+struct UserState {
+    /// The logs, with the time of the last save.
+    conversations: HashMap<String, (SystemTime, ConversationLog)>,
+    values: BTreeMap<String, Value>,
+}
+
+impl MemoryState {
+    fn log(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Option<&ConversationLog> {
+        Some(&self.users.get(user)?.conversations.get(id)?.1)
+    }
 }
 
 impl MemoryStore {
@@ -47,7 +57,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Changes the entries of a log that has this version, and returns its new version.
+    /// Changes the entries of a log of this version, and returns its new version.
     fn write(
         &self,
         user: &str,
@@ -55,29 +65,30 @@ impl MemoryStore {
         version: u64,
         change: impl FnOnce(&mut Vec<String>),
     ) -> Result<u64, StoreError> {
-        let mut stored = lock(&self.0);
-        let next = stored.version + 1;
-        let key = (user.to_owned(), id.to_owned());
-        if stored.conversations.get(&key).map_or(0, |(_, log)| log.version) != version {
+        let MemoryState { users, version: latest, .. } = &mut *lock(&self.0);
+        let known = users.get_mut(user).and_then(|user| user.conversations.get_mut(id));
+        if known.as_ref().map_or(0, |(_, log)| log.version) != version {
             return Err(StoreError::conflict(id));
         }
-        let new = || (SystemTime::now(), ConversationLog::default());
-        let (saved_at, log) = stored.conversations.entry(key).or_insert_with(new);
+        let (saved_at, log) = match known {
+            Some(known) => known,
+            None => {
+                let conversations = &mut users.entry(user.to_owned()).or_default().conversations;
+                let new = (SystemTime::UNIX_EPOCH, ConversationLog::default());
+                conversations.entry(id.to_owned()).or_insert(new)
+            }
+        };
         *saved_at = SystemTime::now();
         change(&mut log.entries);
-        log.version = next;
-        stored.version = next;
-        Ok(next)
+        *latest += 1;
+        log.version = *latest;
+        Ok(*latest)
     }
 }
 
 impl ConversationStore for MemoryStore {
-    async fn load(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-    ) -> Result<Option<ConversationLog>, StoreError> {
-        let key = (user.to_owned(), id.to_owned());
-        Ok(lock(&self.0).conversations.get(&key).map(|(_, log)| log.clone()))
+    async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
+        Ok(lock(&self.0).log(key).cloned())
     }
 
     async fn append(
@@ -100,22 +111,26 @@ impl ConversationStore for MemoryStore {
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let stored = lock(&self.0);
-        let of_user = stored.conversations.iter().filter(|((owner, _), _)| owner == user);
-        let mut found: Vec<_> =
-            of_user.map(|((_, id), (saved_at, _))| ConversationInfo::new(id.as_str(), *saved_at)).collect();
+        let Some(UserState { conversations, .. }) = stored.users.get(user) else { return Ok(Vec::new()) };
+        let infos =
+            conversations.iter().map(|(id, (saved_at, _))| ConversationInfo::new(id.as_str(), *saved_at));
+        let mut found: Vec<_> = infos.collect();
         found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
         Ok(found)
     }
 
     async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
-        Ok(lock(&self.0).conversations.remove(&(user.to_owned(), id.to_owned())).is_some())
+        let mut stored = lock(&self.0);
+        Ok(stored.users.get_mut(user).is_some_and(|user| user.conversations.remove(id).is_some()))
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
         let stored = lock(&self.0);
         Ok(match scope {
             StateScope::App => stored.app.clone(),
-            StateScope::User(user) => stored.users.get(user).cloned().unwrap_or_default(),
+            StateScope::User(user) => {
+                stored.users.get(user).map(|user| user.values.clone()).unwrap_or_default()
+            }
         })
     }
 
@@ -123,11 +138,14 @@ impl ConversationStore for MemoryStore {
         let mut stored = lock(&self.0);
         let values = match scope {
             StateScope::App => &mut stored.app,
-            StateScope::User(user) => stored.users.entry(user.to_owned()).or_default(),
+            StateScope::User(user) => &mut stored.users.entry(user.to_owned()).or_default().values,
         };
         apply(values, changes);
         Ok(())
     }
 }
 
-debug!(MemoryStore, self, "conversations": lock(&self.0).conversations.len());
+debug!(
+    MemoryStore, self,
+    "conversations": lock(&self.0).users.values().map(|user| user.conversations.len()).sum::<usize>()
+);

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Mutex as AsyncMutex;
 use toolkit_core::context::{SessionDelta, SessionMap};
 
-/// The conversations of a program, saved in a [`ConversationStore`](crate::session::ConversationStore).
-/// Clones share the conversations.
+/// The conversations of a program in a [`ConversationStore`](crate::session::ConversationStore). Clones
+/// share them.
 ///
-/// Session values with the key prefix `user:` are shared by all open conversations of a user, and values with
-/// the prefix `app:` by all open conversations. Saving a conversation also saves the changed values, each key
-/// separately. If several programs use the same store and change different keys, no change overwrites
-/// another. If two runs use the same conversation at the same time, the first save wins, and the other run
-/// ends with an [error](StoreError::is_conflict).
+/// Open conversations of a user share the session values with the key prefix `user:`, and all open
+/// conversations those with `app:`. Saving a conversation also saves the changed values, each key
+/// separately, so programs that change different keys do not overwrite each other. If two runs use one
+/// conversation at the same time, the first save wins, and the other run ends with an
+/// [error](StoreError::is_conflict).
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Sessions};
@@ -46,15 +46,14 @@ pub struct Sessions {
 pub(super) struct SessionsInner {
     pub(super) store: Box<dyn DynStore>,
     pub(super) app: SharedState,
-    /// The session values with the prefix `user:`, by user. They are dropped when no conversation of the user
-    /// is open.
+    /// The session values with the prefix `user:`, by user, while a conversation of the user is open.
     users: Mutex<HashMap<String, Weak<SharedState>>>,
 }
 
 /// The sessions to which a conversation belongs.
 pub(super) struct Lease {
     pub(super) sessions: Sessions,
-    /// The session values of the user. `None` if the conversation was not opened from these sessions.
+    /// The user's session values, if these sessions have opened the conversation.
     pub(super) user: Option<Arc<SharedState>>,
 }
 
@@ -63,7 +62,7 @@ pub(super) fn lease(conversation: &Conversation) -> Option<&Lease> {
 }
 
 impl Sessions {
-    /// Creates sessions with their conversations in `store`.
+    /// Creates sessions in `store`.
     #[must_use]
     pub fn new(store: impl ConversationStore) -> Self {
         let inner =
@@ -71,7 +70,7 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
-    /// Returns the conversations of a user. The id of the user may be any text, or empty.
+    /// Returns a user's conversations. The id may be empty.
     #[must_use]
     pub fn user(&self, user: impl Into<String>) -> UserSessions {
         UserSessions { sessions: self.clone(), user: user.into() }
@@ -95,8 +94,7 @@ impl Sessions {
         Ok(conversation)
     }
 
-    /// Loads the conversation `id` of a user, without the session values that it shares with other
-    /// conversations. Returns `None` if the store does not contain it.
+    /// Loads a conversation without its shared session values, if the store contains it.
     pub(crate) async fn read(&self, key: ConversationKey<'_>) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(key).await? else { return Ok(None) };
         let read = Conversation::read(key.id, &log.entries, self.store_id(), log.version);
@@ -105,8 +103,6 @@ impl Sessions {
         read.map(Some).map_err(failed)
     }
 
-    /// Returns the session values with the prefix `user:`. Conversations of a user that are open at the same
-    /// time share these values.
     fn values_of(&self, user: &str) -> Arc<SharedState> {
         let mut users = lock(&self.inner.users);
         if let Some(shared) = users.get(user).and_then(Weak::upgrade) {
@@ -118,28 +114,26 @@ impl Sessions {
         shared
     }
 
-    /// Saves the changes of a conversation since its last save. If [`open`](SavedConversation::open) has returned the
-    /// conversation, the changed session values of the user and the application are saved as well.
+    /// Saves the changes of a conversation since its last save, and after
+    /// [`open`](SavedConversation::open), the changed session values of the user and the application.
     ///
-    /// A conversation that was not opened from these sessions is saved as a new conversation, and later runs save it,
-    /// too. This fails with a conflict if the store already contains a conversation with the same user and id.
+    /// Another conversation is saved as a new one, and later runs save it, too. This is a conflict if the
+    /// user already has a conversation with this id.
     ///
-    /// Values that are nested too deeply to be read again are refused. If the conversation contains such a
-    /// value, the conversation is not saved. If a session value of the user or the application is such a
-    /// value, the last saved value replaces it.
+    /// Values that are nested too deeply to be read again are refused: a conversation that contains one is
+    /// not saved, and such a value of the user or the application is reset.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
         let spent = conversation.spent();
-        self.journal(conversation).save(conversation.session(), || spent).await
+        let values = conversation.session_values();
+        self.journal(conversation).save(values, move || spent).await.finish().await
     }
 
-    /// Deletes from the store what the conversation no longer contains, and saves it. A log keeps everything that was
-    /// ever part of a conversation: blocked inputs, answers that guardrails have replaced, and messages removed by
-    /// [`keep_latest`](Conversation::keep_latest). This method replaces the entries of the log by the conversation as it
-    /// is.
+    /// Saves the conversation, and deletes from its log what it no longer contains: blocked inputs,
+    /// replaced answers, and messages removed by [`keep_latest`](Conversation::keep_latest).
     ///
     /// ```
     /// use toolkit_ai::agent::Sessions;
@@ -166,12 +160,12 @@ impl Sessions {
 }
 
 setters! { Sessions:
-    /// Sets whether conversations opened from these sessions store the
-    /// [details](toolkit_core::ToolError::details) of errors. See [`Conversation::with_error_details`].
+    /// Sets whether conversations store the [details](toolkit_core::ToolError::details) of errors. See
+    /// [`Conversation::with_error_details`].
     with_error_details(error_details: bool) = error_details;
 }
 
-/// Creates sessions with their conversations in memory only.
+/// Creates sessions in memory.
 impl Default for Sessions {
     fn default() -> Self {
         Self::new(MemoryStore::new())
@@ -180,7 +174,7 @@ impl Default for Sessions {
 
 debug!(Sessions, self);
 
-/// The conversations of one user, created by [`Sessions::user`].
+/// The conversations of one user, from [`Sessions::user`].
 #[derive(Debug, Clone)]
 pub struct UserSessions {
     sessions: Sessions,
@@ -188,13 +182,13 @@ pub struct UserSessions {
 }
 
 impl UserSessions {
-    /// Returns the conversation with this id. Does not read it: it is [opened](SavedConversation::open) by a run.
+    /// Returns the conversation with this id, without [opening](SavedConversation::open) it.
     #[must_use]
     pub fn conversation(&self, id: impl Into<String>) -> SavedConversation {
         SavedConversation { sessions: self.sessions.clone(), user: self.user.clone(), id: id.into() }
     }
 
-    /// Lists the conversations of the user, the latest first.
+    /// Lists the conversations of the user, latest first.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -203,7 +197,7 @@ impl UserSessions {
     }
 }
 
-/// A conversation in the store of [`Sessions`], as a [place](crate::Place) of runs.
+/// A conversation of [`Sessions`], as a [place](crate::Place) of runs.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, Sessions};
@@ -231,7 +225,7 @@ impl SavedConversation {
         ConversationKey { user: &self.user, id: &self.id }
     }
 
-    /// Loads the conversation. Creates an empty one if the store does not contain it. Runs on it save it.
+    /// Loads the conversation, or creates an empty one. Runs on it save it.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -239,7 +233,7 @@ impl SavedConversation {
         self.sessions.open(self.key()).await
     }
 
-    /// Ends the unfinished run of the conversation without an answer. See [`Conversation::abandon`].
+    /// Ends the unfinished run. See [`Conversation::abandon`].
     ///
     /// # Errors
     /// [`StoreError`] if the conversation cannot be read or saved.
@@ -249,7 +243,7 @@ impl SavedConversation {
         self.sessions.save(&mut conversation).await
     }
 
-    /// Deletes the conversation and returns whether it existed. The session values of the user stay in the store.
+    /// Deletes the conversation and returns whether it existed. The user's session values stay.
     ///
     /// # Errors
     /// [`StoreError`] if the conversation cannot be deleted.
@@ -258,16 +252,16 @@ impl SavedConversation {
     }
 }
 
-/// The session values of a user or of the application. All open conversations in this scope share them.
+/// The session values of a user or of the application, shared by all its open conversations.
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
     values: SessionMap,
-    /// The values that the store contained at the last load or save.
+    /// The values at the last load or save.
     stored: AsyncMutex<BTreeMap<String, Value>>,
 }
 
 impl SharedState {
-    /// Loads the current values from the store. Changes that this program has not saved yet stay.
+    /// Loads the current values. Unsaved changes stay.
     async fn refresh(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let loaded = store.load_state(scope).await?;
@@ -283,8 +277,7 @@ impl SharedState {
         Ok(())
     }
 
-    /// Saves the values that have changed since the last load or save. Values nested too deeply are not
-    /// saved: they are reset and cause an error.
+    /// Saves the values changed since then. Values nested too deeply are reset and cause an error.
     pub(super) async fn save(&self, store: &dyn DynStore, scope: StateScope<'_>) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         let values = self.values.snapshot();
@@ -310,7 +303,6 @@ impl SharedState {
     }
 }
 
-/// Returns the changes from `old` to `new`.
 fn delta(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> SessionDelta {
     let set = new.iter().filter(|(key, value)| old.get(*key) != Some(value));
     let removed = old.keys().filter(|key| !new.contains_key(*key));

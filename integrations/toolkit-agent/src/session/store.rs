@@ -8,20 +8,20 @@ use std::fmt;
 use std::time::SystemTime;
 use toolkit_core::context::SessionDelta;
 
-/// A store for conversations, and for the session values of users and the application.
+/// A store of conversations, and of session values of users and the application.
 ///
-/// Each conversation belongs to a user. Different users may have conversations with the same id. Programs
-/// access a store through [`Sessions`](crate::Sessions). Implement this trait to use another database; the functions may be
-/// written as `async fn`.
+/// Each user has separate conversations and ids. Programs use a store through
+/// [`Sessions`](crate::Sessions). Implement this trait for another database; its functions may be `async
+/// fn`.
 ///
-/// Of all functions holds:
+/// All functions obey these rules:
 ///
-/// - Their futures may be dropped at any time, and they do not block the threads of the runtime.
+/// - Their futures may be dropped at any time, and do not block the runtime's threads.
 /// - An answer means that the change is safe.
-/// - After an error that is no [conflict](StoreError::conflict), the entry is not in the log, or the next append at the old
-///   version is a conflict.
+/// - After an error that is no [conflict](StoreError::conflict), the entry is not in the log, or the next
+///   append at the old version is a conflict.
 ///
-/// The package `toolkit-agent-stores` has a test of the contract that may be copied.
+/// The package `toolkit-agent-stores` has a test of these rules to copy.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ use toolkit_core::context::SessionDelta;
 /// ```
 #[doc(alias("checkpointer", "persistence"))]
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Loads the log of a conversation. Returns `None` if the conversation does not exist.
+    /// Loads the log of a conversation, or `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -84,15 +84,16 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: ConversationKey<'_>,
     ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send;
 
-    /// Appends an entry to the log of a conversation, and returns the new version of the log. `version` is
-    /// the version that the log must have, or 0 to create the log. The entry is one line of text. The version is compared
-    /// and the entry is written in one step: of two writers with the same version, one gets a conflict.
+    /// Appends an entry, one line of text, to the log of a conversation. Returns the new version.
     ///
-    /// After a crash, the log must contain either the whole entry or nothing of it.
+    /// The log must have `version`, or 0 creates it. The version is compared and the entry written in one
+    /// step: of two writers with the same version, one gets a conflict. After a crash, the log has the
+    /// whole entry or nothing of it.
     ///
     /// # Errors
-    /// [`StoreError::conflict`] if the log has another version, because another program or task has appended
-    /// an entry, deleted the log, or created it. Any other [`StoreError`] if the store cannot be written.
+    /// [`StoreError::conflict`] if the log has another version, because another program or task has
+    /// appended an entry, deleted the log, or created it. Any other [`StoreError`] if the store cannot be
+    /// written.
     fn append(
         &self,
         key: ConversationKey<'_>,
@@ -100,10 +101,10 @@ pub trait ConversationStore: Send + Sync + 'static {
         entry: &str,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Replaces all entries of a log by one entry, and returns the new version of the log. `version` is the
-    /// version that the log must have, or 0 to create the log. Programs erase content with this method.
+    /// Replaces all entries of a log by one, to erase content. Returns the new version.
     ///
-    /// After a crash, the log must contain either all old entries or only the new one.
+    /// The log must have `version`, or 0 creates it. After a crash, the log has either all old entries or
+    /// only the new one.
     ///
     /// # Errors
     /// As those of [`append`](Self::append).
@@ -126,7 +127,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// [`StoreError`] if the conversation cannot be deleted.
     fn delete(&self, key: ConversationKey<'_>) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Loads the session values of a user or of the application. The keys have no prefix `user:` or `app:`.
+    /// Loads the session values of a user or of the application, without key prefixes.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -135,8 +136,8 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: StateScope<'_>,
     ) -> impl Future<Output = Result<BTreeMap<String, Value>, StoreError>> + Send;
 
-    /// Applies `changes` to the session values of a user or of the application. A change to `None` removes
-    /// the key. All other keys keep their values.
+    /// Applies `changes` to the session values of a user or of the application. `None` removes a key; other
+    /// keys stay.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be written.
@@ -147,39 +148,40 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The key of a conversation in a store: its id, and the user to whom it belongs.
+/// The key of a conversation: its user and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     clippy::exhaustive_structs,
     reason = "made with the names of its fields, so that they cannot be swapped"
 )]
 pub struct ConversationKey<'a> {
-    /// The id of the user. It may be empty.
+    /// The id of the user, possibly empty.
     pub user: &'a str,
     /// The id of the conversation.
     pub id: &'a str,
 }
 
-/// The log of a conversation, with one entry for each save. All entries together contain the conversation.
+/// The log of a conversation, with an entry per save.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ConversationLog {
     /// The entries, the oldest first.
     pub entries: Vec<String>,
-    /// The version of the log: a number greater than 0 that changes with each entry. If a log is deleted and
-    /// created again, or replaced, it gets no version that it had before.
+    /// The version: greater than 0, and changed by each entry.
+    ///
+    /// A log that is replaced, or deleted and created again, never gets an earlier one.
     pub version: u64,
 }
 
 impl ConversationLog {
-    /// Creates a log from its entries and its version.
+    /// Creates a log.
     #[must_use]
     pub fn new(entries: Vec<String>, version: u64) -> Self {
         Self { entries, version }
     }
 }
 
-/// The id of a conversation and the time of its last save, for lists of conversations.
+/// A conversation in a list: its id and the time of its last save.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationInfo {
@@ -190,14 +192,14 @@ pub struct ConversationInfo {
 }
 
 impl ConversationInfo {
-    /// Creates an entry for a list of conversations.
+    /// Creates an entry of a list.
     #[must_use]
     pub fn new(id: impl Into<String>, saved_at: SystemTime) -> Self {
         Self { id: id.into(), saved_at }
     }
 }
 
-/// The scope of session values that several conversations share: the application or a user.
+/// The scope of shared session values: application or user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateScope<'a> {
     /// The application: keys with the prefix `app:`.
@@ -227,8 +229,7 @@ impl StoreError {
         Self { message: message.to_string(), is_conflict: false }
     }
 
-    /// Creates the error for a save that is refused, because another program or task has saved the
-    /// conversation before.
+    /// Creates the error of a save after another program or task has saved the conversation.
     #[must_use]
     pub fn conflict(id: &str) -> Self {
         let message = format!(
@@ -237,8 +238,7 @@ impl StoreError {
         Self { message, is_conflict: true }
     }
 
-    /// Returns whether the save was refused, because another program or task has saved the conversation after it was
-    /// loaded.
+    /// Returns whether another program or task saved the conversation after it was loaded.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.is_conflict
@@ -266,15 +266,15 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Checks that a session value is not nested too deeply to be read again. One level less is allowed than for
-/// JSON text, because some stores wrap the value.
+/// Checks that a session value is not nested too deeply to be read again. One level less is allowed than
+/// for JSON text, because some stores wrap the value.
 pub(super) fn check_value(key: &str, value: Option<&Value>) -> Result<(), StoreError> {
     let Some(value) = value else { return Ok(()) };
     append_json(&mut Vec::new(), value, MAX_NESTING - 1)
         .map_err(|reason| StoreError::new(format_args!("session value `{key}` cannot be saved: it {reason}")))
 }
 
-/// Applies `changes` to `values`. A change to `None` removes the key.
+/// Applies `changes` to `values`; `None` removes a key.
 pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta) {
     for (key, value) in changes {
         match value {

@@ -1,23 +1,22 @@
-//! Counters for the tokens in an agent's span: the sum over all model calls within the span.
+//! Counters for the tokens of all model calls within an agent's span.
 
 use crate::helpers::lock;
 use std::sync::{Arc, Mutex};
 use toolkit_core::__private::trace::OpenSpan;
 use toolkit_llm::Usage;
 
-/// A counter for the tokens in an agent's span. Clones share the count. The default value counts nothing.
+/// A counter for the tokens in an agent's span. Clones share it. The default counts nothing.
 #[derive(Clone, Default)]
 pub(crate) struct SpanUsage(Option<Arc<UsageCounter>>);
 
 struct UsageCounter {
-    /// The counter of the enclosing span.
     outer: SpanUsage,
-    /// The tokens so far. `None` before the first model call has ended.
+    /// The tokens of the ended model calls.
     sum: Mutex<Option<Usage>>,
 }
 
 impl SpanUsage {
-    /// Adds the tokens of a model call to this counter and to the counters of all enclosing spans.
+    /// Adds the tokens of a model call to this counter and all enclosing ones.
     #[inline]
     pub(crate) fn add(&self, usage: Usage) {
         let mut next = self;
@@ -27,12 +26,11 @@ impl SpanUsage {
         }
     }
 
-    /// Creates the counter for a span. `outer` is the counter of the enclosing span.
+    /// Creates the counter for a span within that of `outer`.
     pub(super) fn within(outer: &Self) -> Self {
         Self(Some(Arc::new(UsageCounter { outer: outer.clone(), sum: Mutex::default() })))
     }
 
-    /// Records the counted tokens in `span`.
     pub(super) fn record(&self, span: &OpenSpan) {
         if let Some(usage) = self.0.as_ref().and_then(|counted| *lock(&counted.sum)) {
             span.record("gen_ai.usage.input_tokens", usage.input_tokens);

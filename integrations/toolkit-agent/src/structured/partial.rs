@@ -4,24 +4,23 @@ use crate::helpers::MAX_NESTING;
 use serde_json::{Map, Value};
 use toolkit_llm::model::answer::{ANSWER, Brackets};
 
-/// An incremental parser for JSON text that arrives in pieces. Each character is parsed once.
+/// An incremental parser of JSON text. It parses each character once.
 #[derive(Debug)]
 pub(super) struct PartialJson {
     state: ParserState,
-    /// The objects and arrays that are not closed yet, the outermost first.
+    /// The open objects and arrays, outermost first.
     open: Vec<Open>,
     /// The current string or key so far, or the characters of the current number or literal.
     text: String,
-    /// The escape sequence that is not complete yet, beginning with its backslash.
+    /// The incomplete escape sequence, with its backslash.
     escape: String,
-    /// The value, once it is complete.
     value: Option<Value>,
 }
 
 #[derive(Debug)]
 enum Open {
     Array(Vec<Value>),
-    /// The members of an object so far, and the key of the member that is being written.
+    /// The members of an object so far, and the key of the member being written.
     Object(Map<String, Value>, String),
 }
 
@@ -35,13 +34,10 @@ enum ParserState {
     Key,
     /// A key or the end of an empty object must follow.
     FirstKey,
-    /// The parser is within a key.
     InKey,
-    /// The colon after a key must follow.
     Colon,
-    /// The parser is within a string value.
     InString,
-    /// The parser is within a number, `true`, `false` or `null`.
+    /// Within a number, `true`, `false` or `null`.
     InToken,
     /// A comma or the end of the innermost object or array must follow.
     Next,
@@ -151,7 +147,6 @@ impl PartialJson {
         }
     }
 
-    /// Adds a complete value to the innermost object or array.
     fn add(&mut self, value: Value) {
         self.state = ParserState::Next;
         match self.open.last_mut() {
@@ -163,16 +158,18 @@ impl PartialJson {
         }
     }
 
-    /// Returns the value so far. Unfinished strings, objects and arrays contain what has arrived. Unfinished
+    /// Returns the value so far. Unfinished strings, objects and arrays have what has arrived; unfinished
     /// keys, numbers and literals are left out.
     ///
-    /// Returns `None` if no value has begun or the text is invalid.
+    /// `None` if no value has begun or the text is invalid.
     pub(super) fn value(&self) -> Option<Value> {
         if self.state == ParserState::Invalid {
             return None;
         }
-        let string = || (self.state == ParserState::InString).then(|| Value::String(self.text.clone()));
-        let mut inner = self.value.clone().or_else(string);
+        let mut inner = self.value.clone();
+        if inner.is_none() && self.state == ParserState::InString {
+            inner = Some(Value::String(self.text.clone()));
+        }
         for open in self.open.iter().rev() {
             let mut open = match open {
                 Open::Array(items) => Open::Array(items.clone()),
@@ -205,7 +202,7 @@ enum Escape {
     Invalid,
 }
 
-/// Decodes an escape sequence. A character outside of Unicode's basic plane consists of two `\u` sequences.
+/// Decodes an escape sequence. A character outside of Unicode's basic plane has two `\u` sequences.
 fn unescaped(escape: &str) -> Escape {
     let mut chars = escape.chars().skip(1);
     let read = match chars.next() {
@@ -238,12 +235,12 @@ fn is_high(escape: &str) -> bool {
     code.is_some_and(|code| (0xD800..0xDC00).contains(&code))
 }
 
-/// A parser for an answer that is still being written, as text or as the arguments of a call.
+/// A parser for an answer being written, as text or as the arguments of a call.
 #[derive(Debug)]
 pub(super) struct PartialAnswer {
     /// The parser of the current object or array. `None` between two values.
     json: Option<(PartialJson, Brackets)>,
-    /// The latest complete value that is an answer.
+    /// The latest complete answer.
     complete: Option<Value>,
     /// Whether the schema wraps the answer in an object.
     is_wrapped: bool,
@@ -254,11 +251,11 @@ impl PartialAnswer {
         Self { json: None, complete: None, is_wrapped }
     }
 
-    /// Parses the next piece. Skips text around objects and arrays. `is_answer` returns whether a complete value is an
-    /// answer. After an answer, only another complete answer replaces it.
+    /// Parses the next piece. Skips text around objects and arrays. `is_answer` tells whether a complete
+    /// value is an answer, which only another one replaces.
     pub(super) fn push(&mut self, piece: &str, is_answer: impl Fn(&Value) -> bool) {
         for next in piece.chars() {
-            // The schema of an answer is an object. Without its wrapper, the answer may also be an array.
+            // The schema of an answer is an object; without its wrapper, the answer may also be an array.
             if self.json.is_none() && !(next == '{' || next == '[' && self.is_wrapped) {
                 continue;
             }
@@ -273,9 +270,11 @@ impl PartialAnswer {
         }
     }
 
-    /// Returns the answer so far.
     pub(super) fn value(&self) -> Option<Value> {
-        let value = self.complete.clone().or_else(|| self.json.as_ref()?.0.value())?;
+        let value = match &self.complete {
+            Some(value) => value.clone(),
+            None => self.json.as_ref()?.0.value()?,
+        };
         match value {
             Value::Object(mut members) if self.is_wrapped && members.contains_key(ANSWER) => {
                 members.shift_remove(ANSWER)

@@ -1,4 +1,4 @@
-//! Streams that yield an answer of a Rust type while the model writes it.
+//! Streams of an answer that the model still writes.
 
 use super::partial::PartialAnswer;
 use super::{Answer, Form, TypedOutput};
@@ -17,10 +17,10 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use toolkit_core::{CallId, ToolCall, ToolParams};
+use toolkit_core::{CallId, ToolParams};
 use toolkit_llm::UserMessage;
 
-/// An item of an [`AnswerStream`]: an event of the run, a partial answer, or the complete answer.
+/// An item of an [`AnswerStream`].
 ///
 /// ```
 /// use toolkit_ai::agent::Agent;
@@ -50,44 +50,44 @@ use toolkit_llm::UserMessage;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnswerEvent<T> {
-    /// An event of the run, except for [`RunEvent::Finished`].
+    /// An event of the run other than [`RunEvent::Finished`].
     Run(RunEvent),
-    /// The answer so far. An unfinished string contains its text so far. Unfinished numbers, and members
-    /// without a value, are left out.
+    /// The answer so far. Unfinished strings are included; unfinished numbers, and members without a value,
+    /// are left out.
     ///
-    /// Each partial answer is longer than the one before, unless the model starts again, for example after an
-    /// invalid answer. Partial answers come only from the agent that gives the answer. A
-    /// [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent) give no
-    /// partial answers.
+    /// Each is longer than the one before, unless the model starts again, for example after an invalid
+    /// answer. A [`ParallelAgent`](crate::team::ParallelAgent) and a custom [`RunAgent`](crate::RunAgent)
+    /// yield none.
     Partial(Value),
-    /// The complete answer, with the output of the run. This is the last item.
+    /// The complete answer, with the output of the run. The last item.
     Answer(Box<TypedOutput<T>>),
 }
 
-/// A stream that yields the events of a run, and the answer while it grows. The last item is
-/// [`AnswerEvent::Answer`], an [`AnswerEvent::Run`] with [`RunEvent::Waiting`], or an error.
+/// The events of a run, and its growing answer.
 ///
-/// Polling the stream drives the run. Dropping the stream stops the run. If pieces of the answer arrive
-/// faster than the program reads them, several pieces become one partial answer.
+/// The last item is [`AnswerEvent::Answer`], an [`AnswerEvent::Run`] with [`RunEvent::Waiting`], or an
+/// error.
+///
+/// Polling the stream drives the run, and dropping it stops the run. Pieces that arrive faster than the
+/// program reads become one partial answer.
 pub struct AnswerStream<'a, T> {
     events: RunStream<'a>,
     value: Arc<Mutex<Option<T>>>,
-    /// The final answer of the run. `None` if the type has no valid schema.
+    /// The expected answer. `None` if the type has no valid schema.
     expected: Option<Arc<ExpectedAnswer>>,
     is_wrapped: bool,
     text: PartialAnswer,
-    /// The call whose arguments are the answer, with the arguments so far.
+    /// The call that is the answer, with its arguments so far.
     call: Option<(CallId, PartialAnswer)>,
-    /// Whether the partial answer has changed since the stream last yielded one.
+    /// Whether the partial answer has changed since the last one yielded.
     is_changed: bool,
-    /// The partial answer that the stream has yielded last.
+    /// The partial answer yielded last.
     latest: Option<Value>,
     /// The event to yield after a partial answer.
     waiting: Option<Option<Result<RunEvent, RunError>>>,
 }
 
 impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
-    /// Creates the stream of a typed run. Polling the stream runs the agent.
     pub(crate) fn new(
         agent: Agent,
         input: Option<UserMessage>,
@@ -123,13 +123,13 @@ impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
 }
 
 impl<T> AnswerStream<'_, T> {
-    /// Waits for the next item. Returns `None` after the last item.
+    /// Waits for the next item. `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<AnswerEvent<T>, RunError>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Adds the piece of the answer in an event to the partial answer. Ignores agents that do not give the
-    /// answer: earlier agents of a sequence, parallel agents, and agents called as tools.
+    /// Adds the event's piece of the answer. Ignores agents that do not give the answer: earlier agents of
+    /// a sequence, parallel agents, and agents called as tools.
     fn read(&mut self, event: &RunEvent) {
         let Some(expected) = &self.expected else { return };
         let source = expected.source();
@@ -146,7 +146,7 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::Text { text, agent, .. } if *agent == source.agent => {
                 self.text.push(text, is_answer);
-                // If the agent uses an answer tool, text is the answer only in a message without calls.
+                // With an answer tool, text is the answer only in a message without calls.
                 self.is_changed |= source.tool.is_empty();
             }
             RunEvent::CallStarted { call_id, tool, agent, .. }
@@ -162,9 +162,8 @@ impl<T> AnswerStream<'_, T> {
             }
             RunEvent::Message { message, .. } if message.agent == source.agent => {
                 // The arguments of a withheld answer are empty.
-                let has_answer =
-                    |call: &&ToolCall| source.tool == call.name && call.arguments.as_str() != "{}";
-                let call = message.calls.iter().find(has_answer);
+                let mut calls = message.calls.iter();
+                let call = calls.find(|call| source.tool == call.name && call.arguments.as_str() != "{}");
                 self.is_changed |= call.is_some() || message.calls.is_empty();
                 if let Some(call) = call {
                     let mut whole = PartialAnswer::new(self.is_wrapped);
@@ -176,7 +175,7 @@ impl<T> AnswerStream<'_, T> {
         }
     }
 
-    /// Returns the partial answer if it has changed since this method last returned one.
+    /// Returns the partial answer if it has changed since it was last returned.
     fn changed(&mut self) -> Option<Value> {
         if !std::mem::take(&mut self.is_changed) {
             return None;
@@ -196,7 +195,7 @@ impl<T> Stream for AnswerStream<'_, T> {
             Some(event) => Poll::Ready(event),
             None => Pin::new(&mut self.events).poll_next(cx),
         };
-        // If several pieces have already arrived, they become one partial answer.
+        // Pieces that have already arrived become one partial answer.
         if !matches!(event, Poll::Ready(Some(Ok(RunEvent::Text { .. } | RunEvent::CallArguments { .. }))))
             && let Some(value) = self.changed()
         {
@@ -205,18 +204,19 @@ impl<T> Stream for AnswerStream<'_, T> {
             }
             return Poll::Ready(Some(Ok(AnswerEvent::Partial(value))));
         }
-        let Some(event) = ready!(event) else { return Poll::Ready(None) };
-        Poll::Ready(Some(event.and_then(|event| match event {
-            RunEvent::Finished { output } => {
-                let ended = || RunError::from(AgentError::Other("the run has already ended".to_owned()));
-                let value = lock(&self.value).take().ok_or_else(ended)?;
-                Ok(AnswerEvent::Answer(Box::new(TypedOutput { value, output: *output })))
-            }
-            event => {
+        let item = match ready!(event) {
+            None => return Poll::Ready(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(RunEvent::Finished { output })) => match lock(&self.value).take() {
+                Some(value) => Ok(AnswerEvent::Answer(Box::new(TypedOutput { value, output: *output }))),
+                None => Err(AgentError::Other("the run has already ended".to_owned()).into()),
+            },
+            Some(Ok(event)) => {
                 self.read(&event);
                 Ok(AnswerEvent::Run(event))
             }
-        })))
+        };
+        Poll::Ready(Some(item))
     }
 }
 

@@ -9,31 +9,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Futures that run concurrently in the task that waits for them. Dropping the value drops all of them at once.
+/// Futures that run concurrently in the task that waits for them, and are dropped together.
 pub(super) struct Concurrent<'a, T> {
-    /// The futures. `None` for those that have ended.
+    /// `None` for futures that have ended.
     futures: Vec<Option<Running<'a, T>>>,
-    /// The number of futures that have not ended.
     left: usize,
-    /// The numbers and outputs of futures that have ended, but were not returned yet.
+    /// The ended futures to be returned.
     ended: VecDeque<EndedFuture<T>>,
     queue: Arc<Mutex<Queue>>,
 }
 
-/// A running future, with its number and its signal.
 type Running<'a, T> = (usize, BoxFuture<'a, T>, Arc<Signal>);
 
 /// The number of a future, and its output unless it has panicked.
 type EndedFuture<T> = (usize, Option<T>);
 
-/// The futures that can be polled, and the task to wake.
+/// The futures to poll, and the task to wake.
 #[derive(Default)]
 struct Queue {
     ready: VecDeque<usize>,
     task: Option<Waker>,
 }
 
-/// Queues a future that can be polled again, and wakes the task.
+/// Queues a future to be polled again, and wakes the task.
 struct Signal {
     index: usize,
     is_queued: AtomicBool,
@@ -56,21 +54,21 @@ impl Wake for Signal {
 }
 
 impl<'a, T> Concurrent<'a, T> {
-    /// Begins futures. Each has a number.
+    /// Begins numbered futures.
     pub(super) fn new(futures: impl Iterator<Item = (usize, BoxFuture<'a, T>)>) -> Self {
         let queue = Arc::<Mutex<Queue>>::default();
-        let signal =
-            |index| Arc::new(Signal { index, is_queued: AtomicBool::new(true), queue: queue.clone() });
-        let futures =
-            futures.enumerate().map(|(index, (number, future))| Some((number, future, signal(index))));
-        let futures: Vec<_> = futures.collect();
-        let left = futures.len();
+        let mut running = Vec::with_capacity(futures.size_hint().0);
+        for (index, (number, future)) in futures.enumerate() {
+            let signal = Signal { index, is_queued: AtomicBool::new(true), queue: queue.clone() };
+            running.push(Some((number, future, Arc::new(signal))));
+        }
+        let left = running.len();
         lock(&queue).ready.extend(0..left);
-        Self { futures, left, ended: VecDeque::new(), queue }
+        Self { futures: running, left, ended: VecDeque::new(), queue }
     }
 
-    /// Waits for the next future that ends. Returns its number and its output, or no output if it has panicked.
-    /// Returns `None` if no future is left.
+    /// Waits for the next future that ends, and returns its number, and its output unless it has panicked.
+    /// `None` if no future is left.
     pub(super) async fn next(&mut self) -> Option<EndedFuture<T>> {
         match self.ended.pop_front() {
             Some(ended) => Some(ended),
@@ -78,7 +76,8 @@ impl<'a, T> Concurrent<'a, T> {
         }
     }
 
-    /// Waits for `other`, while the futures continue to run. `other` may wait for something that one of them holds.
+    /// Waits for `other` while the futures run on, because it may wait for something that one of them
+    /// holds.
     pub(super) async fn alongside<O>(&mut self, other: impl Future<Output = O>) -> O {
         let mut other = pin!(other);
         poll_fn(|cx| {
@@ -97,17 +96,17 @@ impl<'a, T> Concurrent<'a, T> {
         let mut queue = lock(&self.queue);
         // Set before a future is polled, so that a wake afterwards wakes this task.
         queue.task = Some(cx.waker().clone());
-        let ready = queue.ready.len();
+        let queued = queue.ready.len();
         drop(queue);
         // A future that is queued again waits for the next poll.
-        for _ in 0..ready {
+        for _ in 0..queued {
             let next = lock(&self.queue).ready.pop_front();
             let Some(place) = next.and_then(|index| self.futures.get_mut(index)) else { continue };
             let Some((number, future, signal)) = place else { continue };
             signal.is_queued.swap(false, Ordering::AcqRel);
             let waker = Waker::from(signal.clone());
-            let polled = || future.as_mut().poll(&mut Context::from_waker(&waker));
-            let output = match catch_unwind(AssertUnwindSafe(polled)) {
+            let mut context = Context::from_waker(&waker);
+            let output = match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context))) {
                 Ok(Poll::Pending) => continue,
                 Ok(Poll::Ready(output)) => Some(output),
                 Err(_) => None,
@@ -119,7 +118,7 @@ impl<'a, T> Concurrent<'a, T> {
         }
         let ready = &mut lock(&self.queue).ready;
         if ready.len() > 1 {
-            // All futures share the budget of the task, so each of them has its turn to be the first.
+            // All futures share the task's budget, so each of them has its turn to be first.
             ready.rotate_left(1);
         }
         Poll::Pending
@@ -133,7 +132,7 @@ mod tests {
     use std::time::Duration;
     use tokio::time::sleep;
 
-    /// Futures that often wait end in the order of their times. None is polled more often than it was woken.
+    /// Futures that often wait end in the order of their times, and are polled only when woken.
     #[tokio::test(start_paused = true)]
     async fn only_futures_that_were_woken_are_polled() {
         let polls: Vec<AtomicUsize> = (0..50).map(|_| AtomicUsize::new(0)).collect();
@@ -183,8 +182,8 @@ mod tests {
         assert_eq!(running.next().await, None);
     }
 
-    /// A future that is always ready to go on does not keep others from their turn, although all share one budget of
-    /// the runtime.
+    /// A future that is always ready leaves others their turn, although all share one budget of the
+    /// runtime.
     #[tokio::test]
     async fn a_busy_future_lets_others_run() {
         let busy: BoxFuture<'_, ()> = Box::pin(async {

@@ -12,26 +12,24 @@ use crate::output::AgentOutput;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A group of parallel agents, each with a copy of the conversation.
+/// Parallel agents, each with a copy of the conversation.
 ///
-/// When all agents have finished, their messages are added to the conversation in the order of the agents.
-/// The answer of the group consists of the agents' answers, separated by blank lines. A change of session
-/// values is visible to all agents immediately.
+/// At the end, their messages join the conversation in the order of the agents, and their answers,
+/// separated by blank lines, become the answer. All agents see changed session values at once.
 ///
-/// A [resumed](Agent::resume) run continues the agents that had not finished. It needs the same agents in the same
-/// order, and ends with [`AgentError::TeamChanged`] otherwise.
+/// A [resumed](Agent::resume) run continues the agents that had not finished. Unless they are the same in
+/// the same order, it ends with [`AgentError::TeamChanged`].
 ///
-/// The agents run concurrently in one task. Their tool calls run in tasks of their own.
+/// The agents run concurrently in one task, and their tool calls in tasks of their own.
 ///
-/// If the input guardrail of an agent replaces or blocks an input, the other agents of the group still read
-/// the original. Give such a [`Guardrail`](crate::guardrail::Guardrail) to all agents of the group, or to an
-/// agent before the group. After the group, the conversation contains the replacement. If agents have
-/// replaced an input differently, it is removed.
+/// If an agent's input guardrail replaces or blocks an input, the other agents still read the original.
+/// Give such a [`Guardrail`](crate::guardrail::Guardrail) to all agents of the group, or to an agent before
+/// it. After the group, the conversation contains the replacement. If agents have replaced an input
+/// differently, it is removed.
 ///
-/// The failure of an agent does not stop the other agents. An assistant message under the name of the failed
-/// agent reports the error. The run fails with [`AgentError::Branches`] only if all agents fail. If the run
-/// reaches a limit, the group ends with [`AgentError::Limit`]. If an agent reaches its own limit, only this
-/// agent fails.
+/// The failure of an agent, for example at its own limit, does not stop the others: an assistant message
+/// under its name reports the error. The run fails with [`AgentError::Branches`] if all agents fail, and
+/// with [`AgentError::Limit`] if it reaches a limit.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, team::ParallelAgent};
@@ -55,10 +53,10 @@ workflow_agent!(ParallelAgent {
     /// Creates a group of parallel agents.
 });
 
-/// The copies of agents that have ended or were dropped, by the index of the agent.
+/// The copies of ended or dropped agents, by index.
 type EndedBranches = Mutex<BTreeMap<usize, Conversation>>;
 
-/// The copy of the conversation that the agent at `index` works on. The drop adds it to `ended`.
+/// The copy of the conversation for the agent at `index`. The drop adds it to `ended`.
 struct BranchCopy<'a> {
     index: usize,
     copy: Conversation,
@@ -78,7 +76,6 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Stores the copies of the agents that have ended.
     fn keep(&mut self) {
         for (index, copy) in std::mem::take(&mut *lock(self.ended)) {
             self.conversation.return_branch(index, copy);
@@ -92,8 +89,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// Returns whether the error of one agent ends the group of parallel agents. The agent can then continue in a
-/// resumed run.
+/// Returns whether the error of one agent ends the group, to be continued in a resumed run.
 fn ends_group(error: &AgentError, run: &Run) -> bool {
     match error {
         AgentError::Interrupted { .. }
@@ -108,7 +104,7 @@ fn ends_group(error: &AgentError, run: &Run) -> bool {
     }
 }
 
-/// Answers in the copy for a parallel agent, unless the agent has already answered there.
+/// Answers in the copy for a parallel agent, unless the copy has an answer.
 async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
     if let Some(output) = copy.finished() {
         return Ok(output);
@@ -125,7 +121,11 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
         Err(_) => copy.stop_run(Stop::Failed),
     }
     let saved = run.save(copy).await;
-    match output.and_then(|output| saved.map(|()| output)) {
+    let saved_output = match saved {
+        Err(error) if output.is_ok() => Err(error),
+        _ => output,
+    };
+    match saved_output {
         Err(error) if error.keeps_the_turn() => Err(error),
         // The pending calls of the agent can still be decided.
         Err(_) if !copy.pending().is_empty() => Err(AgentError::Interrupted { pending: Vec::new() }),
@@ -134,7 +134,7 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
 }
 
 impl ParallelAgent {
-    /// Runs all agents that have not ended, and returns their outputs by their index.
+    /// Runs all agents that have not ended, and returns their outputs by index.
     async fn branches(
         &self,
         conversation: &mut Conversation,
@@ -143,16 +143,17 @@ impl ParallelAgent {
         let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
         let ended = EndedBranches::default();
         let mut group = Group { conversation, ended: &ended };
-        let agents = self.workflow.sub_agents.iter().enumerate();
-        let mut branches =
-            Concurrent::new(agents.filter(|(index, _)| !failed.contains_key(index)).map(|(index, agent)| {
-                let run = run.branch(index);
-                let mut branch_copy =
-                    BranchCopy { index, copy: group.conversation.branch(index), ended: &ended };
-                let branch: BoxFuture<'_, _> =
-                    Box::pin(async move { answer(agent, &mut branch_copy.copy, &run).await });
-                (index, branch)
-            }));
+        let mut futures: Vec<(usize, BoxFuture<'_, _>)> = Vec::new();
+        for (index, agent) in self.workflow.sub_agents.iter().enumerate() {
+            if failed.contains_key(&index) {
+                continue;
+            }
+            let branch_run = run.branch(index);
+            let mut branch = BranchCopy { index, copy: group.conversation.branch(index), ended: &ended };
+            let answer = async move { answer(agent, &mut branch.copy, &branch_run).await };
+            futures.push((index, Box::pin(answer)));
+        }
+        let mut branches = Concurrent::new(futures.into_iter());
         let mut outputs = BTreeMap::new();
         let mut saved = Ok(());
         while let Some((index, output)) = branches.next().await {
@@ -181,9 +182,12 @@ impl ParallelAgent {
         run.save(conversation).await?;
         let outputs = self.branches(conversation, run).await?;
         run.check_cancelled()?;
-        let is_limit = |error: &&AgentError| matches!(error, AgentError::Limit(_)) && ends_group(error, run);
-        if let Some(limit) = outputs.values().filter_map(|output| output.as_ref().err()).find(is_limit) {
-            return Err(limit.clone());
+        for output in outputs.values() {
+            if let Err(limit @ AgentError::Limit(_)) = output
+                && ends_group(limit, run)
+            {
+                return Err(limit.clone());
+            }
         }
         for output in outputs.values() {
             match output {
@@ -198,7 +202,6 @@ impl ParallelAgent {
         self.output(conversation, run, outputs)
     }
 
-    /// Returns the outputs of all agents as one.
     fn output(
         &self,
         conversation: &mut Conversation,

@@ -1,4 +1,4 @@
-//! Agents as tools of other agents, the tool for transfers, and the names of a team.
+//! Agents as tools of other agents, the transfer tool, and the names of a team.
 
 use crate::agent::{Agent, CalledAgents, Caller, OpenCall, Run};
 use crate::conversation::{Conversation, Owner};
@@ -8,6 +8,7 @@ use crate::options::RunOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
 use toolkit_core::definition::ToolSource;
 use toolkit_core::error::BuildProblem;
 use toolkit_core::name::normalize;
@@ -25,19 +26,18 @@ struct AgentArguments {
 }
 
 impl Agent {
-    /// Creates a tool that calls this agent, with the parameter `request`. The tool has the description of
-    /// the agent. Its name is the name of the agent, normalized to a legal tool name. [`AdaptedTool`] can
-    /// change both.
+    /// Creates a tool that calls this agent, with a parameter `request`.
     ///
-    /// The agent answers in a new conversation, with the session and the user of the caller. When another
-    /// agent calls the tool, the call is part of the calling agent's run: the limits of the run apply, and
-    /// cancelling the call stops the called agent. The called agent emits [events](crate::RunEvent) under its
-    /// own name. If the called agent is [interrupted](crate::AgentError::Interrupted), the run of the calling
-    /// agent is interrupted, too.
+    /// It has the agent's description and, normalized to a legal tool name, the agent's name.
+    /// [`AdaptedTool`] can change both.
     ///
-    /// When a program calls the tool, the call is a separate run. This run cannot be resumed, so an
-    /// interruption is a failure. With either caller, a failure of the agent becomes the error result of the
-    /// call.
+    /// The agent answers in a new conversation, with the session and the user of the caller. A call by
+    /// another agent is part of its run: the limits apply, cancelling the call stops the called agent, an
+    /// [interruption](crate::AgentError::Interrupted) interrupts the run, and [events](crate::RunEvent)
+    /// have the called agent's name.
+    ///
+    /// A call by a program is a separate run that cannot be resumed, so an interruption is a failure. A
+    /// failure becomes the error result of the call.
     ///
     /// ```
     /// use toolkit_ai::agent::Agent;
@@ -63,11 +63,15 @@ impl Agent {
             description => description.to_owned(),
         };
         let agent = self.clone();
-        let answer = move |arguments: AgentArguments, context: ToolContext| {
-            let agent = agent.clone();
-            async move { answer(&agent, arguments.request, &context).await }
-        };
-        let tool = ClosureTool::new_with_context(&normalize(self.name()), description, answer)?;
+        let name = normalize(self.name());
+        let tool = ClosureTool::new_with_context(
+            &name,
+            description,
+            move |arguments: AgentArguments, context: ToolContext| {
+                let agent = agent.clone();
+                async move { answer(&agent, arguments.request, &context).await }
+            },
+        )?;
         Ok(AdaptedTool::new(tool).map_metadata(|metadata| metadata.with_source(ToolSource::Agent)))
     }
 }
@@ -83,7 +87,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     };
     let run = match caller {
         Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, open.is_some()),
-        // Outside of a run, the agent has a run of its own.
+        // Outside of a run, the agent has its own.
         None => Run::new(agent.clone(), RunOptions { cancellation, ..RunOptions::default() }, None),
     };
     let is_tracked = open.is_some();
@@ -119,8 +123,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     }
 }
 
-/// The conversation of an agent called as a tool. When the call ends, is cancelled or times out, the drop
-/// stores the conversation if it has pending calls.
+/// The conversation of an agent called as a tool. At the end, the drop stores it if it has pending calls.
 struct CalledConversation<'a> {
     called: Option<(&'a CalledAgents, usize)>,
     conversation: Conversation,
@@ -136,15 +139,13 @@ impl Drop for CalledConversation<'_> {
 
 const TRANSFER: &str = "transfer_to_agent";
 
-/// The tool `transfer_to_agent`. It transfers the conversation to a sub-agent or to another agent of the
-/// team.
+/// The tool `transfer_to_agent`, which transfers the conversation to another agent.
 pub(crate) struct TransferTool {
     definition: ToolDefinition,
 }
 
 impl TransferTool {
-    /// Creates the tool. `targets` contains further agents to which the model can transfer the conversation,
-    /// as pairs of a name and a description.
+    /// Creates the tool. `targets` has the names and descriptions of agents beside the sub-agents.
     pub(crate) fn new(sub_agents: &[Agent], targets: &[(String, String)]) -> Result<Self, BuildError> {
         let sub_agents = sub_agents.iter().map(|agent| (agent.name(), agent.description()));
         let targets = targets.iter().map(|(name, description)| (name.as_str(), description.as_str()));
@@ -154,17 +155,17 @@ impl TransferTool {
                 agents.push((name, description));
             }
         }
-        let listed = agents.iter().map(|(name, description)| {
-            let description = if description.is_empty() { "No description" } else { description };
-            format!("\n- {name}: {description}")
-        });
-        let description = format!(
-            "Transfer the conversation to another specialized agent. Available agents:{}",
-            listed.collect::<String>()
-        );
-        let agents: Vec<String> = agents.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut description =
+            "Transfer the conversation to another specialized agent. Available agents:".to_owned();
+        let mut names = Vec::with_capacity(agents.len());
+        for (name, text) in agents {
+            let shown = if text.is_empty() { "No description" } else { text };
+            // Writing to a string cannot fail.
+            let _ = write!(description, "\n- {name}: {shown}");
+            names.push(name);
+        }
         let agent_name = json!({
-            "type": "string", "enum": agents, "description": "The name of the agent to transfer to.",
+            "type": "string", "enum": names, "description": "The name of the agent to transfer to.",
         });
         let parameters = json!({
             "type": "object",
@@ -173,7 +174,7 @@ impl TransferTool {
             "additionalProperties": false,
         });
         let name = ToolName::new(TRANSFER)?;
-        // Marked as repeatable, because a repeated transfer after a crash changes nothing.
+        // Marked as repeatable: a repeated transfer after a crash changes nothing.
         let metadata = ToolMetadata::default().with_read_only(true).with_idempotent(true);
         let definition = ToolDefinition::new(name, description, parameters).with_metadata(metadata);
         Ok(Self { definition })
@@ -198,8 +199,7 @@ impl Tool for TransferTool {
     }
 }
 
-/// Checks that different agents of a team have different names, because messages refer to agents by name. The
-/// same agent may appear several times.
+/// Checks that different agents have different names, because messages refer to agents by name.
 pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError> {
     let mut known: HashMap<&str, Vec<&Agent>> = HashMap::new();
     let mut duplicates = BTreeSet::new();
@@ -215,6 +215,6 @@ pub(crate) fn check_names(name: &str, below: &[Agent]) -> Result<(), BuildError>
         same_name.push(agent);
         pending.extend(agent.sub_agents());
     }
-    let problem = |name: &str| BuildProblem::ambiguous("agent", name);
-    BuildError::unless_empty(duplicates.into_iter().map(problem).collect())
+    let problems = duplicates.into_iter().map(|name| BuildProblem::ambiguous("agent", name));
+    BuildError::unless_empty(problems.collect())
 }

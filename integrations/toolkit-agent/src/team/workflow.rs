@@ -1,4 +1,4 @@
-//! Sequences and loops of agents, and the code that all teams of agents share.
+//! Sequences and loops of agents, and the code shared by all teams.
 
 use super::check_names;
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
@@ -8,7 +8,6 @@ use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
 
-/// The settings and the agents of a team.
 #[derive(Debug, Clone)]
 pub(super) struct Workflow {
     pub(super) name: String,
@@ -27,8 +26,7 @@ impl Workflow {
         }
     }
 
-    /// Checks the names of the agents, and awaits `work`. Emits `AgentStarted` before and `AgentEnded` after
-    /// it.
+    /// Checks the names of the agents, and awaits `work` between `AgentStarted` and `AgentEnded`.
     pub(super) async fn run(
         &self,
         run: &Run,
@@ -41,8 +39,8 @@ impl Workflow {
         output
     }
 
-    /// Runs the agents one after another, and repeats this up to `max_iterations` times. Stops when an agent
-    /// escalates. After an interruption, continues with the agent that was interrupted.
+    /// Runs the agents in order, up to `max_iterations` times, until one escalates. Continues with an
+    /// interrupted agent.
     async fn sequence(
         &self,
         conversation: &mut Conversation,
@@ -51,7 +49,7 @@ impl Workflow {
     ) -> Result<AgentOutput, AgentError> {
         let count = self.sub_agents.len();
         let last = usize::try_from(max_iterations).unwrap_or(usize::MAX).saturating_mul(count);
-        // After an invalid answer, only the last agent runs again, because it gives the answer.
+        // After an invalid answer, only the last agent runs again.
         let skipped = if run.0.answers_only { last.saturating_sub(1) } else { 0 };
         loop {
             let frame = conversation.frame();
@@ -62,7 +60,7 @@ impl Workflow {
             }
             run.check_cancelled()?;
             let Some(agent) = self.sub_agents.get(done % count) else { continue };
-            // Only the last agent gives the final answer, so nothing is expected from the other agents.
+            // Only the last agent gives the final answer.
             let part = if (done + 1).is_multiple_of(count) { run.clone() } else { run.with_answer(None) };
             agent.join_run(conversation, &part).await?;
             run.save(conversation).await?;
@@ -83,10 +81,10 @@ macro_rules! workflow_agent {
         }
 
         setters! { $agent.workflow:
-            /// Sets the description of this agent, shown to the models of other agents.
+            /// Sets the description for the models of other agents.
             with_description(description: impl Into<String>) = description.into();
-            /// Sets the limits that apply to all agents of this team together. They also apply if another
-            /// agent has started the run. See [`Limits`].
+            /// Sets the [`Limits`] of all agents of this team together, even in a run started by another
+            /// agent.
             with_limits(limits: Limits) = limits;
         }
 
@@ -112,10 +110,10 @@ pub(super) use workflow_agent;
 
 /// A sequence of agents in one conversation.
 ///
-/// Each agent reads the messages of the agents before it, and the last agent gives the answer. An agent that
-/// [escalates](toolkit_core::context::ActionsHandle::escalate) ends the sequence early. A
-/// [resumed](Agent::resume) run continues with the agent that had not ended. It needs the same agents in the same
-/// order, and ends with [`AgentError::TeamChanged`] otherwise.
+/// Each agent reads the messages of those before it, and the last one, or one that
+/// [escalates](toolkit_core::context::ActionsHandle::escalate), gives the answer. A
+/// [resumed](Agent::resume) run continues with the agent that had not ended. Unless it has the same agents
+/// in the same order, it ends with [`AgentError::TeamChanged`].
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, team::SequentialAgent};
@@ -146,10 +144,10 @@ impl SequentialAgent {
     }
 }
 
-/// A sequence of agents, repeated until an agent [escalates](toolkit_core::context::ActionsHandle::escalate)
-/// or the maximum number of iterations is reached.
+/// A sequence of agents, repeated until one [escalates](toolkit_core::context::ActionsHandle::escalate), or
+/// up to a maximum number of iterations.
 ///
-/// The last answer is the answer of the loop. An escalation ends only the innermost loop.
+/// The last answer is that of the loop. An escalation ends only the innermost loop.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, team::LoopAgent};
@@ -177,7 +175,7 @@ pub struct LoopAgent {
 }
 
 workflow_agent!(LoopAgent {
-    /// Creates a loop of these agents with at most 10 iterations.
+    /// Creates a loop with at most 10 iterations.
     max_iterations: 10
 });
 

@@ -1,4 +1,4 @@
-//! Answers that are given again: in later requests, after a crash, in teams and in streams.
+//! Answers given again: in requests, after a crash, in teams and streams.
 
 use super::{City, Nothing, OSLO, agent, answer, oslo, pay};
 use crate::support::{assert_sendable, says, transcript};
@@ -58,7 +58,7 @@ async fn a_short_history_keeps_the_question_while_an_answer_is_repaired() {
     }
 }
 
-/// An agent of the program that gives the answer of its model without a form.
+/// An agent that gives its model's answer without a form.
 struct Custom(Agent);
 
 impl RunAgent for Custom {
@@ -118,7 +118,7 @@ async fn partial_answers_come_only_from_the_agent_that_answers() {
     );
 }
 
-/// A model around another model, without the losses of the other model.
+/// A model around another, without its losses.
 struct Wrapper(ScriptedModel);
 
 impl ChatModel for Wrapper {

@@ -1,4 +1,4 @@
-//! A property of any run with a type: after an invalid answer, no tool runs.
+//! After an invalid answer in a typed run, no tool runs.
 
 use super::{City, OSLO, oslo, pay};
 use crate::support::assert_sendable;
@@ -11,7 +11,6 @@ use toolkit_core::{ToolCall, ToolChoice};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{Message, ModelError, ModelRequest, ModelResponse, ScriptedModel};
 
-/// A part of an answer of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
     Text(&'static str),
@@ -60,7 +59,7 @@ fn response(parts: &[Part], number: usize) -> Result<ModelResponse, ModelError> 
     Ok(response)
 }
 
-/// Returns whether the request only asks for the answer.
+/// Returns whether the request asks only for the answer.
 fn is_repair(request: &ModelRequest) -> bool {
     matches!(request.tool_use.choice, ToolChoice::None | ToolChoice::Tool(_))
 }
@@ -105,12 +104,12 @@ proptest! {
             if repairs.load(Ordering::Relaxed) {
                 prop_assert_eq!(paid.load(Ordering::Relaxed), late.load(Ordering::Relaxed));
             }
-            // Once the answer is asked for again, every later request only asks for the answer.
+            // After the first repair, every request asks only for the answer.
             let requests = model.requests();
             let first = requests.iter().position(is_repair).unwrap_or(requests.len());
             prop_assert!(requests[first..].iter().all(is_repair));
             prop_assert!(requests.len() - first <= 3, "{} repairs", requests.len() - first);
-            // Some providers refuse a history with calls of undefined tools.
+            // Some providers refuse calls of undefined tools.
             for request in &requests {
                 for message in &request.messages {
                     let Message::Assistant(said) = message else { continue };

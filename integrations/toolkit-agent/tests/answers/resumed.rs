@@ -1,4 +1,4 @@
-//! Answers of a type after a crash: each save of a run is continued in a new program.
+//! Typed answers after a crash: a new program continues each save.
 
 use super::{BAD, City, Nothing, OSLO, oslo, pay};
 use crate::support::{Form, Formed as _};
@@ -12,7 +12,7 @@ use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{ModelResponse, ScriptedModel};
 
-/// Returns a store for each prefix of the log, as a crash may leave it.
+/// Returns a store for each prefix of the log.
 async fn crashes(store: &MemoryStore) -> Vec<Sessions> {
     let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let mut prefixes = Vec::new();
@@ -26,7 +26,6 @@ async fn crashes(store: &MemoryStore) -> Vec<Sessions> {
     prefixes
 }
 
-/// Creates `pay`, which counts its calls and may run again.
 fn repeatable(paid: &Arc<AtomicU32>) -> ToolRegistry {
     let paid = paid.clone();
     let pay = ClosureTool::new("pay", "Pays.", move |_: Nothing| {
@@ -38,7 +37,7 @@ fn repeatable(paid: &Arc<AtomicU32>) -> ToolRegistry {
 
 #[tokio::test]
 async fn a_refused_call_does_not_run_after_a_crash() {
-    // The call is refused because the answer before it is invalid, or because of the limit of tool calls.
+    // The call is refused because of an invalid answer before it, or the limit of tool calls.
     for is_limited in [false, true] {
         for streaming in [false, true] {
             let paid = Arc::<AtomicU32>::default();
@@ -68,7 +67,7 @@ async fn a_refused_call_does_not_run_after_a_crash() {
                 let answer =
                     agent(model, Limits::default()).resume(&mut conversation).typed::<City>().await.unwrap();
                 assert_eq!(answer.value, oslo());
-                // A program that no longer asks for the type does not run the call either.
+                // Without the type, the call does not run either.
                 let model = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("Oslo.")));
                 agent(model, Limits::default()).resume(&mut untyped).await.unwrap();
                 assert_sendable(&untyped);
@@ -80,7 +79,7 @@ async fn a_refused_call_does_not_run_after_a_crash() {
     }
 }
 
-/// The ways to give an answer that is never valid.
+/// The ways of an answer that is never valid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     Text,
@@ -89,7 +88,7 @@ enum Way {
 }
 
 impl Way {
-    /// Creates an agent whose answers have the numbers from `first` on.
+    /// Creates an agent with answers numbered from `first`.
     fn agent(self, first: usize) -> (Agent, ScriptedModel) {
         let number = Arc::new(std::sync::atomic::AtomicUsize::new(first));
         let model = ScriptedModel::new().fallback(move |_| {
@@ -145,11 +144,11 @@ async fn the_number_of_answers_is_limited_across_crashes() {
             assert!(matches!(error.error, AgentError::InvalidOutput(_)), "{way:?} {saves}: {error:?}");
             let requests = model.requests().len();
             match saves == last {
-                // The run has failed. The program asks for new answers.
+                // The run has failed, and the program asks for new answers.
                 true => assert!(requests > 1, "{way:?} {saves}"),
                 false => assert_eq!(requests, ATTEMPTS as usize - given, "{way:?} {saves}: {given} given"),
             }
-            // The messages of all attempts are the messages of the run.
+            // A run has the messages of all attempts.
             let lines = transcript(&error.output.messages);
             assert_eq!(lines[0], "user: Which?", "{way:?} {saves}: {lines:?}");
             assert_eq!(error.output.messages.len(), conversation.messages().len());

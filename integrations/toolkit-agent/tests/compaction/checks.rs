@@ -15,7 +15,7 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{Message, ModelResponse, ScriptedModel, UserMessage};
 
-/// Creates a check that decides after a while about inputs with `secret`.
+/// Decides after a while about inputs with `secret`.
 fn slow(verdict: fn() -> Verdict<UserMessage>) -> Guardrail {
     let check = move |input: UserMessage, _| async move {
         sleep(Duration::from_millis(100)).await;
@@ -34,7 +34,7 @@ async fn a_summary_contains_no_input_before_its_check_has_passed() {
         ("end", || Verdict::End("No.".to_owned())),
     ];
     for (case, verdict) in cases {
-        // The request is longer than the window, or refused as too long.
+        // The request exceeds the window, or is refused as too long.
         for is_refused in [false, true] {
             let asked = Arc::<Mutex<Vec<String>>>::default();
             let requests = asked.clone();
@@ -125,7 +125,7 @@ async fn a_compacted_history_does_not_begin_with_feedback() {
         }
         for request in model.requests() {
             let texts: Vec<String> = request.messages.iter().map(Message::to_text).collect();
-            // Feedback follows the answer that it is about, or is kept because it is still unanswered.
+            // Feedback follows its answer, or is kept while unanswered.
             let is_answered = texts.len() > 1;
             assert!(!(is_answered && texts[0].contains(FEEDBACK)), "{window}: {texts:?}");
         }

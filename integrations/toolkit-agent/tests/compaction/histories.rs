@@ -1,4 +1,4 @@
-//! Properties of compacted requests, for any conversation.
+//! Properties of compacted requests.
 
 use super::{agent, body, call, changed_prefixes};
 use crate::property::sendable;
@@ -11,15 +11,14 @@ use toolkit_llm::{
     AssistantMessage, Message, ModelRequest, ModelResponse, NativeMessages, ScriptedModel, ToolMessage,
 };
 
-/// A part of a conversation.
 #[derive(Debug, Clone)]
 enum Part {
     User(usize),
-    /// A text of the agent itself (`true`) or of another agent.
+    /// A text of the agent (`true`) or of another one.
     Text(bool, usize),
-    /// A turn with calls and the lengths of the results. A native form has signatures.
+    /// Calls with the lengths of results; a native form has signatures.
     Calls(bool, Vec<usize>, Native),
-    /// A message that the provider has paused, and its continuation.
+    /// A paused message and its continuation.
     Paused(usize),
     Picture,
 }
@@ -138,13 +137,13 @@ fn compacting(model: &ScriptedModel, with_summary: bool) -> Agent {
     agent(model, compaction).build().unwrap()
 }
 
-/// Returns whether the messages before `index` could be left out.
+/// Returns whether earlier messages could be left out.
 fn is_boundary(messages: &[Message], index: usize) -> bool {
     !matches!(&messages[index], Message::Tool(_))
         && !matches!(&messages[index - 1], Message::Assistant(before) if before.paused)
 }
 
-/// Checks a request: it fits the window, or nothing more could be left out.
+/// Checks that a request fits, or nothing more could be left out.
 fn fits(request: &ModelRequest, input: &str) -> Result<(), TestCaseError> {
     sendable(request)?;
     let messages = &request.messages;
@@ -190,7 +189,7 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
     fits(request, input)?;
     prop_assert_eq!(&request.messages, &repeated.messages);
 
-    // The conversation keeps all its messages, and native forms are sent as they were received.
+    // The conversation keeps all its messages, and native forms stay as received.
     prop_assert_eq!(&conversation.messages()[..before.len()], &before[..]);
     for message in &request.messages {
         let Message::Assistant(said) = message else { continue };
@@ -204,7 +203,7 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
         prop_assert!(received, "{said:?}");
     }
 
-    // The next request continues the prompt, also after the conversation was saved and loaded.
+    // The next request continues the prompt, also after saving and loading.
     let sessions = Sessions::default();
     let mut stored = sessions.user("ada").conversation("1").open().await.unwrap();
     before.iter().cloned().for_each(|message| stored.push(message));
@@ -221,8 +220,8 @@ async fn check(parts: &[Part], with_summary: bool) -> Result<(), TestCaseError> 
         fits(request, input)?;
         prop_assert_eq!(body(request), body(loaded));
     }
-    // A compaction that must not touch the latest messages may need another one when they are old. Four short
-    // questions need no more.
+    // Compaction without the latest messages may be needed again when they are old. Four short questions need
+    // no more.
     prop_assert!(changed_prefixes(&model.requests())? <= 2);
     Ok(())
 }

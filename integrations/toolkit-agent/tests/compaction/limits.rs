@@ -1,4 +1,4 @@
-//! Compactions under the limits of models: the tokens of a request and of an answer.
+//! Compaction under models' limits of requests and answers.
 
 use super::{agent, call, compactions, too_long, watched};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,6 @@ use toolkit_core::ToolCall;
 use toolkit_llm::FinishReason;
 use toolkit_llm::{Message, ModelError, ModelErrorKind, ModelResponse, ScriptedModel, Usage};
 
-/// Creates a conversation with 20 messages of 8,000 tokens.
 fn long_talk() -> Conversation {
     let mut conversation = Conversation::new("1");
     for number in 0..10 {
@@ -18,7 +17,7 @@ fn long_talk() -> Conversation {
     conversation
 }
 
-/// Continues a long conversation. Returns the event of its compaction.
+/// Continues a long conversation, and returns the compaction's event.
 async fn continued(summary: &ScriptedModel) -> (Conversation, RunEvent) {
     let model = ScriptedModel::new().text("Yes.");
     let compaction = Compaction::new(200_000).with_summary_model(summary.clone());
@@ -30,7 +29,7 @@ async fn continued(summary: &ScriptedModel) -> (Conversation, RunEvent) {
     (conversation, event)
 }
 
-/// The number of tokens in the answer of a model is limited, and a request for more is refused.
+/// A request for more tokens in an answer is refused.
 #[tokio::test]
 async fn a_summary_respects_the_output_limit_of_its_model() {
     for (most, asked) in [(16_384, 1), (8_192, 1), (4_096, 1), (1_024, 2)] {
@@ -47,7 +46,7 @@ async fn a_summary_respects_the_output_limit_of_its_model() {
     }
 }
 
-/// A model may use up its output limit while it thinks.
+/// A model may use up its limit by thinking.
 #[tokio::test]
 async fn a_summary_without_text_at_the_output_limit_is_asked_for_again() {
     let summary = ScriptedModel::new().fallback(|request| match request.options.max_output_tokens {
@@ -58,11 +57,9 @@ async fn a_summary_without_text_at_the_output_limit_is_asked_for_again() {
     assert_eq!((conversation.summary_of("agent"), summary.requests().len()), (Some("We talked."), 2));
 }
 
-/// The latest results alone are longer than the request may be.
 #[tokio::test]
 async fn long_latest_results_do_not_cost_a_summary_in_each_turn() {
     const TURNS: usize = 40;
-    // The pages have 0 to 1,781 characters.
     for page in [41_usize, 26, 15, 4, 30, 11] {
         for window in [1_500, 2_000, 3_000] {
             let calls = AtomicUsize::new(0);
@@ -96,7 +93,7 @@ async fn long_latest_results_do_not_cost_a_summary_in_each_turn() {
     }
 }
 
-/// Thirty results of one turn exceed the window even if each of them is shortened.
+/// One turn's thirty results exceed the window even when shortened.
 #[tokio::test]
 async fn results_of_the_latest_turn_become_notes_if_nothing_else_helps() {
     let model = ScriptedModel::new().fallback(|request| {
@@ -116,7 +113,7 @@ async fn results_of_the_latest_turn_become_notes_if_nothing_else_helps() {
     assert!(sent.contains("[output left out: "), "{sent}");
 }
 
-/// The estimate is three times the count of the provider, as for Cyrillic and Arabic scripts.
+/// The estimate is three times the provider's count, as for Cyrillic and Arabic.
 #[tokio::test]
 async fn a_high_estimate_does_not_lead_to_a_smaller_request() {
     let counted = |request: &_| TokenEstimate.count_request(request) / 3;
@@ -158,7 +155,6 @@ async fn a_long_history_costs_at_most_eight_summaries() {
     assert_eq!(conversation.summary_of("agent"), Some("We talked."));
 }
 
-/// The messages beyond the limit of the history are not for the model, and not for the summary.
 #[tokio::test]
 async fn a_summary_contains_no_messages_beyond_the_history_limit() {
     let summary = ScriptedModel::new().fallback(|_| Ok(ModelResponse::text("We talked.")));
@@ -178,7 +174,7 @@ async fn a_summary_contains_no_messages_beyond_the_history_limit() {
     assert!(*messages_left_out < 30, "{messages_left_out}");
 }
 
-/// Each message is long, so the latest six messages alone exceed the window. No tool result can be shortened.
+/// The latest six messages alone exceed the window, and no tool result can be shortened.
 #[tokio::test]
 async fn long_latest_messages_do_not_cost_a_summary_in_each_run() {
     const RUNS: usize = 40;

@@ -11,7 +11,7 @@ use toolkit_llm::{
     transport,
 };
 
-/// Creates a conversation with ten questions and answers, far below the window of the settings.
+/// Creates ten questions and answers, far below the settings' window.
 fn talk() -> Conversation {
     let mut conversation = Conversation::new("1");
     for number in 0..10 {
@@ -23,7 +23,7 @@ fn talk() -> Conversation {
     conversation
 }
 
-/// The window is larger than the real window.
+/// The window is larger than the real one.
 fn compacting(model: &ScriptedModel) -> Agent {
     agent(model, Compaction::new(100_000)).build().unwrap()
 }
@@ -56,7 +56,6 @@ async fn a_request_refused_twice_is_an_error() {
     let (ended, events) = watched(&compacting(&model), &mut conversation, "And?").await;
     assert_eq!(ended, Err(too_long().into()));
     assert_eq!((model.requests().len(), compactions(&events).len()), (2, 1));
-    // The next run begins with the shorter request.
     let model = ScriptedModel::new().text("Yes.");
     watched(&compacting(&model), &mut conversation, "Again?").await.0.unwrap();
     assert!(model.requests()[0].messages.len() < 15);
@@ -109,8 +108,7 @@ async fn a_huge_result_in_the_latest_turn_is_shortened() {
     assert_eq!((model.requests().len(), compactions(&events).len()), (2, 1));
 }
 
-/// The provider still has the original messages, so a request after a compaction must not continue from its
-/// earlier responses.
+/// The provider has the original messages, so the next request must not continue from its responses.
 #[tokio::test]
 async fn server_state_begins_anew_after_a_compaction() {
     let stored = |number: usize, conversation: Option<&str>| {

@@ -14,7 +14,7 @@ async fn summarize(request: SummaryRequest) -> Result<String, String> {
     Ok(format!("{} And then {} messages.", request.previous, request.messages.len()))
 }
 
-/// Creates a model that reads twelve pages for each question. Its answers depend only on the request.
+/// Creates a model that reads twelve pages for each question, and depends only on the request.
 fn reader() -> ScriptedModel {
     ScriptedModel::new().fallback(|request| {
         let last = request.messages.iter().rev().find_map(|message| match message {
@@ -37,7 +37,7 @@ fn bodies(requests: &[ModelRequest]) -> Vec<Value> {
     requests.iter().map(body).collect()
 }
 
-/// Creates an agent for each number of agents: a single one, or a parallel group. Returns the models, too.
+/// Creates a single agent or a parallel group, and the models.
 fn team(size: usize) -> (Agent, Vec<ScriptedModel>) {
     let models: Vec<ScriptedModel> = (0..size).map(|_| reader()).collect();
     let compaction = || Compaction::new(2_000).with_summary(summarize);
@@ -99,7 +99,7 @@ async fn removed_messages_shift_a_compaction() {
     for max in [8, 3, 0] {
         let sessions = Sessions::default();
         conversation.keep_latest(max);
-        // The same after the JSON and after the log.
+        // The same after JSON and log.
         let json = serde_json::to_string(&conversation).unwrap();
         let mut from_json: Conversation = serde_json::from_str(&json).unwrap();
         let mut stored = sessions.user("ada").conversation("1").open().await.unwrap();
@@ -115,7 +115,7 @@ async fn removed_messages_shift_a_compaction() {
     }
 }
 
-/// Another agent of the conversation, and an agent without settings, read all messages.
+/// Other agents, and one without settings, read all messages.
 #[tokio::test]
 async fn a_compaction_is_for_one_agent_with_settings() {
     let model = reader();
@@ -133,7 +133,7 @@ async fn a_compaction_is_for_one_agent_with_settings() {
     assert!(body(&requests[1]).to_string().contains("[agent] called tool `read` with"));
 }
 
-/// Each run of the group begins with the compactions of the run before.
+/// Each run begins with the last one's compactions.
 #[tokio::test]
 async fn parallel_agents_keep_their_compactions() {
     let names = ["first", "second"];
@@ -164,7 +164,7 @@ async fn parallel_agents_keep_their_compactions() {
             request.messages.iter().any(|message| message.to_text() == "Question 0?")
         };
         let first = seen.iter().filter(has_first).count();
-        // Once as the question of the run, and once as an old message.
+        // Once as the question, and once as an old message.
         assert!(first <= 2, "the first message was summarized {first} times");
         let previous = seen.iter().filter(|request| request.previous.is_empty()).count();
         assert_eq!(previous, 1, "all later summaries include the one before");

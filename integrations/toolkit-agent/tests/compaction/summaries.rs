@@ -1,4 +1,4 @@
-//! Summaries of old messages: their cost, their limits and their failures.
+//! Summaries of old messages: cost, limits and failures.
 
 use super::{agent, compactions, watched, windowed};
 use crate::support::Configured as _;
@@ -14,7 +14,7 @@ use toolkit_llm::{
 
 const WINDOW: u64 = 4_000;
 
-/// Creates an agent without tools, with answers of about 200 tokens.
+/// Creates an agent with answers of about 200 tokens.
 fn talker(compaction: Compaction) -> (ScriptedModel, Agent) {
     let model = ScriptedModel::new().fallback(|_| {
         let usage = Usage::default();
@@ -24,7 +24,7 @@ fn talker(compaction: Compaction) -> (ScriptedModel, Agent) {
     (model, agent)
 }
 
-/// Asks questions until the first compaction. Returns its event.
+/// Asks until the first compaction, and returns its event.
 async fn until_compacted(agent: &Agent, conversation: &mut Conversation) -> RunEvent {
     for number in 0..100 {
         let (ended, events) = watched(agent, conversation, &format!("Question {number}?")).await;
@@ -91,14 +91,13 @@ async fn the_next_summary_includes_the_one_before() {
     let previous: Vec<&str> = seen.iter().map(|request| request.previous.as_str()).collect();
     assert_eq!(previous, ["", "Summary 1.", "Summary 2."]);
     assert_eq!((seen[0].agent.as_str(), seen[0].max_tokens), ("agent", 250));
-    // Each message is summarized once.
     let summarized: Vec<&Message> = seen.iter().flat_map(|request| &request.messages).collect();
     let original: Vec<&Message> = conversation.messages().iter().take(summarized.len()).collect();
     assert_eq!(summarized, original);
     assert!(seen[0].transcript().starts_with("User: Question 0?\n\nAssistant: This is an answer."));
 }
 
-/// The first message usually states the task, and a summary may lose parts of it.
+/// It usually states the task, and a summary may lose parts of it.
 #[tokio::test]
 async fn a_short_first_message_of_the_user_stays() {
     let long = "Please. ".repeat(300);
@@ -188,7 +187,7 @@ async fn cancellation_ends_a_summary_and_changes_nothing() {
     assert!(model.requests().len() > 5);
 }
 
-/// A long conversation from before the settings, and a model with a smaller window for summaries.
+/// A long conversation precedes the settings, and the summaries' model has a smaller window.
 #[tokio::test]
 async fn a_long_history_is_summarized_in_parts() {
     let summary = ScriptedModel::new().fallback(|request| {

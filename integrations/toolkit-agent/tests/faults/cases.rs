@@ -10,21 +10,18 @@ use toolkit_llm::ModelErrorKind::{
     Unavailable,
 };
 
-/// The expected outcome of a fault.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outcome {
-    /// The model call is retried; the last attempt fails with one of these kinds.
+    /// The call is retried, and last fails with one of these kinds.
     Again(&'static [ModelErrorKind]),
-    /// The call fails at once, with this text in the message.
+    /// The call fails at once, with this text.
     Reported(ModelErrorKind, &'static str),
-    /// The model answers nevertheless.
     Answers,
-    /// The fault does not apply to this kind of request.
+    /// The fault does not apply to this request.
     Never,
 }
 use Outcome::{Again, Answers, Never, Reported};
 
-/// A fault of a server.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -33,11 +30,11 @@ pub(crate) struct Case {
     pub(crate) streamed: Outcome,
     /// Only clients with a limit of bytes pass.
     pub(crate) only_bounded: bool,
-    /// Whether the fault is a delay, for clients with a short timeout.
+    /// Whether it is a delay, for clients with a short timeout.
     pub(crate) takes_time: bool,
 }
 
-/// Clients report such a stream differently: some notice the missing end only.
+/// Some clients notice only the missing end of such a stream.
 const UNREADABLE: &[ModelErrorKind] = &[InvalidResponse, Unavailable, Connection];
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -55,7 +52,6 @@ fn whole(name: &'static str, outcome: Outcome, make: fn(Speech, bool) -> Vec<Ste
     Case { streamed: Never, ..both(name, outcome, make) }
 }
 
-/// Creates a case with a delay.
 fn timed(case: Case) -> Case {
     Case { takes_time: true, ..case }
 }
@@ -67,7 +63,6 @@ fn begun() -> Step {
     )
 }
 
-/// Returns a healthy answer in ten slow parts.
 fn in_small_parts(speech: Speech, stream: bool) -> Vec<Step> {
     let steps = speech.text(stream).into_iter();
     let bytes = steps.flat_map(|step| if let Step::Send(bytes) = step { bytes } else { Vec::new() });
@@ -86,7 +81,6 @@ fn endless(stream: bool) -> Vec<Step> {
     vec![Step::Send(head.into()), Step::Endless(vec![b'x'; 60_000])]
 }
 
-/// Returns healthy chunks followed by a fault.
 fn half_and(speech: Speech, rest: impl IntoIterator<Item = Step>) -> Vec<Step> {
     speech.half_a_text().into_iter().chain(rest).collect()
 }

@@ -5,37 +5,30 @@ use std::time::Duration;
 use toolkit_agent::{Agent, AgentBuilder};
 use toolkit_llm_http::{Anthropic, Gemini, GenAi, HttpLimits, Ollama, OpenAi};
 
-/// The idle timeout for delays: long enough for a healthy answer on a busy machine.
+/// The idle timeout, long enough for a healthy answer on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A client and its properties.
 #[derive(Clone, Copy)]
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) speech: Speech,
     pub(crate) agent: fn(&str, &str, HttpLimits) -> AgentBuilder,
-    /// Whether the client limits the size of bodies.
     pub(crate) is_bounded: bool,
-    /// Whether the client streams calls.
     pub(crate) streams_calls: bool,
-    /// Whether calls start before the answer is complete.
     pub(crate) calls_at_once: bool,
-    /// A part of the expected head of a request.
+    /// A part of the expected head.
     pub(crate) expects: &'static [&'static str],
 }
 
 impl Client {
-    /// Creates an agent for the server at an address.
     pub(crate) fn agent(&self, url: &str) -> AgentBuilder {
         (self.agent)(url, "secret", HttpLimits::default().with_max_bytes(1 << 20))
     }
 
-    /// Creates an agent with a short timeout.
     pub(crate) fn hurried_agent(&self, url: &str) -> AgentBuilder {
         (self.agent)(url, "secret", HttpLimits::default().with_idle(PATIENCE).with_total(PATIENCE * 3))
     }
 
-    /// Creates an agent with a key.
     pub(crate) fn agent_with_key(&self, url: &str, key: &str) -> AgentBuilder {
         (self.agent)(url, key, HttpLimits::default())
     }

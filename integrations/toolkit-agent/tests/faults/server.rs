@@ -6,23 +6,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A step of a reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Send(Vec<u8>),
     Pause(Duration),
     /// Sends this until the client disconnects.
     Endless(Vec<u8>),
-    /// Keeps the connection open without sending.
+    /// Stays open and silent.
     Silence,
 }
 
-/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    /// The first line, as received.
     pub(crate) line: String,
-    /// The first line and the headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -35,10 +31,10 @@ impl Asked {
     }
 }
 
-/// Creates the reply to a request, given whether it asks for a stream.
+/// Creates the reply to a request, which may ask for a stream.
 pub(crate) type Reply = Arc<dyn Fn(bool) -> Vec<Step> + Send + Sync>;
 
-/// A server with one reply for each request, in order; the last one repeats.
+/// A server with a reply for each request, the last one repeatedly.
 pub(crate) struct Server {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -91,7 +87,6 @@ async fn answer(mut connection: TcpStream, replies: Vec<Reply>, asked: Arc<Mutex
                     break Err(error);
                 }
             },
-            // Wait for the client to disconnect.
             Step::Silence => connection.read(&mut [0]).await.map(drop),
         };
         if done.is_err() {
@@ -118,7 +113,6 @@ async fn read(connection: &mut TcpStream) -> Option<Asked> {
     }
 }
 
-/// Returns a whole response.
 pub(crate) fn respond(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<Step> {
     let body = body.as_ref();
     let head =
@@ -126,19 +120,16 @@ pub(crate) fn respond(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Ve
     vec![Step::Send([head.as_bytes(), body].concat())]
 }
 
-/// Returns the head of a streamed response.
 pub(crate) fn stream_head() -> Step {
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\
                 transfer-encoding: chunked\r\n\r\n";
     Step::Send(head.into())
 }
 
-/// Returns a chunk of a streamed response.
 pub(crate) fn chunk(text: &str) -> Step {
     Step::Send(format!("{:x}\r\n{text}\r\n", text.len()).into())
 }
 
-/// Returns the end of a streamed response.
 pub(crate) fn stream_end() -> Step {
     Step::Send("0\r\n\r\n".into())
 }

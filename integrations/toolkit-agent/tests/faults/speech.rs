@@ -5,7 +5,6 @@ use crate::speech::{Part, events, whole};
 use serde_json::{Value, json};
 use toolkit_llm::ApiFormat;
 
-/// An API format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speech {
     Chat,
@@ -15,7 +14,7 @@ pub(crate) enum Speech {
     Ollama,
 }
 
-/// The place of a cut in a stream of two calls.
+/// The cut of a stream with two calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cut {
     BeforeTheFirstCall,
@@ -27,7 +26,7 @@ fn text() -> [Part; 1] {
     [Part::Text(vec!["do".to_owned(), "ne".to_owned()])]
 }
 
-/// Returns two calls of `add`. The arguments of each come in two pieces.
+/// Returns two calls of `add`, with arguments in two pieces.
 fn calls() -> [Part; 2] {
     [("call_1", 1, 2), ("call_2", 3, 4)].map(|(id, a, b)| {
         let arguments = json!({"a": a, "b": b}).to_string();
@@ -47,12 +46,10 @@ impl Speech {
         }
     }
 
-    /// Returns an answer of text.
     pub(crate) fn text(self, stream: bool) -> Vec<Step> {
         self.answer(&text(), stream)
     }
 
-    /// Returns an answer with two calls of `add`.
     pub(crate) fn calls(self, stream: bool) -> Vec<Step> {
         self.answer(&calls(), stream)
     }
@@ -70,18 +67,15 @@ impl Speech {
         steps
     }
 
-    /// Returns the body and the events of a text.
     pub(crate) fn body_and_events(self) -> (Value, Vec<Value>) {
         (whole(self.format(), &text()), events(self.format(), &text()).concat())
     }
 
-    /// Returns the head and the first events of a stream.
     fn begun(self, events: &[Value]) -> Vec<Step> {
         let events = events.iter().map(|event| chunk(&self.event(event)));
         [stream_head()].into_iter().chain(events).collect()
     }
 
-    /// Returns the bytes of an event.
     pub(crate) fn event(self, event: &Value) -> String {
         match event["type"].as_str() {
             _ if self == Self::Ollama => format!("{event}\n"),
@@ -90,7 +84,6 @@ impl Speech {
         }
     }
 
-    /// Returns the head and the events of two calls, up to a cut.
     pub(crate) fn cut_calls(self, cut: Cut) -> Vec<Step> {
         let [start, first, second, _] = &events(self.format(), &calls())[..] else { unreachable!() };
         self.begun(&match cut {
@@ -100,13 +93,11 @@ impl Speech {
         })
     }
 
-    /// Returns the head and the first events of a text.
     pub(crate) fn half_a_text(self) -> Vec<Step> {
         let events = self.body_and_events().1;
         self.begun(&events[..events.len() / 2])
     }
 
-    /// Returns the error event of a stream.
     pub(crate) fn error_event(self) -> String {
         let error = json!({"message": "overloaded", "type": "overloaded_error", "code": 503});
         self.event(&match self {

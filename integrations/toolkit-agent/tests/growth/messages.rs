@@ -1,4 +1,4 @@
-//! Streamed messages of many pieces, in the forms of the APIs. `benches/growth.rs` counts the instructions of reading them.
+//! Streamed messages of many pieces, also for `benches/growth.rs`.
 
 use crate::speech::{self, Part};
 use serde_json::Value;
@@ -13,30 +13,25 @@ const FORMATS: [ApiFormat; 6] = [
     ApiFormat::GeminiInteractions,
 ];
 
-/// What a message consists of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Pieces {
-    /// Pieces of one text.
     Text,
-    /// Pieces of the arguments of one call.
     Arguments,
     /// Signed thinking, and calls.
     Calls,
     /// Calls without arguments.
     Blank,
-    /// Calls of a tool that the provider runs.
+    /// Calls of the provider's own tool.
     Hosted,
 }
 
 const PIECES: [Pieces; 5] = [Pieces::Text, Pieces::Arguments, Pieces::Calls, Pieces::Blank, Pieces::Hosted];
 
-/// Returns the kinds of pieces that each API has.
 pub(crate) fn kinds() -> impl Iterator<Item = (ApiFormat, Pieces)> {
     let of_format = |format| PIECES.into_iter().map(move |pieces| (format, pieces));
     FORMATS.into_iter().flat_map(of_format).filter(|(format, pieces)| has(*format, *pieces))
 }
 
-/// Whether an API has these pieces.
 fn has(format: ApiFormat, pieces: Pieces) -> bool {
     use ApiFormat::{Anthropic, Gemini, OpenAiResponses};
     match pieces {
@@ -46,7 +41,6 @@ fn has(format: ApiFormat, pieces: Pieces) -> bool {
     }
 }
 
-/// Returns the events of a message with `count` pieces.
 pub(crate) fn events(format: ApiFormat, pieces: Pieces, count: usize) -> Value {
     let call = |number: usize, arguments: Vec<String>| Part::Call { id: format!("call_{number}"), arguments };
     let words = (0..count).map(|number| format!("piece {number:05} "));

@@ -1,4 +1,4 @@
-//! Agents whose runs have many calls, turns or agents. `benches/growth.rs` counts the instructions of their runs.
+//! Agents with many calls, turns or agents, also for `benches/growth.rs`.
 
 use crate::support::tools;
 use futures_util::stream;
@@ -11,7 +11,7 @@ use toolkit_llm::FinishReason;
 use toolkit_llm::model::{OutputFormat, OutputLosses};
 use toolkit_llm::{ChatModel, ModelError, ModelRequest, ModelResponse, ModelStream, StreamEvent};
 
-/// A name, the smaller size, and an agent whose run has this size.
+/// A name, the smaller size, and an agent for a size.
 pub(crate) type Run = (&'static str, usize, fn(usize) -> Agent);
 
 pub(crate) const RUNS: &[Run] = &[
@@ -34,7 +34,7 @@ pub(crate) const RUNS: &[Run] = &[
     }),
 ];
 
-/// A model that answers by the number of its call, and keeps no request.
+/// A model that answers by its call's number, and keeps no request.
 struct Steps<F> {
     respond: F,
     count: AtomicUsize,
@@ -58,7 +58,6 @@ impl<F: Fn(usize) -> ModelResponse + Send + Sync + 'static> ChatModel for Steps<
     }
 }
 
-/// An agent without limits.
 pub(crate) fn agent(model: impl ChatModel) -> AgentBuilder {
     without_tools(model).tools(tools())
 }
@@ -75,17 +74,15 @@ pub(crate) fn call(number: usize, tool: &str, arguments: &str) -> ModelResponse 
     ModelResponse::calls([ToolCall::new(format!("call_{number}"), tool, arguments)])
 }
 
-/// Returns `count` calls of `tool`, with the arguments of each.
 pub(crate) fn calls(count: usize, tool: &str, arguments: impl Fn(usize) -> String) -> Vec<ToolCall> {
     (0..count).map(|number| ToolCall::new(format!("call_{number}"), tool, arguments(number))).collect()
 }
 
-/// The arguments of a call of `add`.
 pub(crate) fn add(number: usize) -> String {
     format!(r#"{{"a": {number}, "b": 1}}"#)
 }
 
-/// An agent whose model makes these calls at once, and then answers.
+/// An agent that makes these calls at once, and then answers.
 pub(crate) fn calling(calls: Vec<ToolCall>, tools: ToolRegistry) -> Agent {
     let model = steps(move |number| match number {
         0 => ModelResponse::calls(calls.clone()),
@@ -94,12 +91,11 @@ pub(crate) fn calling(calls: Vec<ToolCall>, tools: ToolRegistry) -> Agent {
     without_tools(model).tools(tools).build().unwrap()
 }
 
-/// An agent that answers at once.
 pub(crate) fn helper() -> Agent {
     agent(steps(|_| ModelResponse::text("I see."))).name("helper").build().unwrap()
 }
 
-/// A model that streams calls, and repeats them in the opposite order at the end.
+/// A model that streams calls, and at the end repeats them in reverse.
 struct Reversed(Vec<ToolCall>);
 
 impl ChatModel for Reversed {
@@ -127,7 +123,7 @@ impl ChatModel for Reversed {
     }
 }
 
-/// An agent that answers after `turns` calls of a tool.
+/// An agent that answers after `turns` calls.
 fn patient(name: String, turns: usize) -> Agent {
     let respond = move |number| match number {
         number if number < turns => call(number, "add", &add(number)),
@@ -154,7 +150,7 @@ fn nested(depth: usize) -> Agent {
     })
 }
 
-/// A team of two agents that transfer to one another `count` times.
+/// Two agents that transfer to one another `count` times.
 fn transfers(count: usize) -> Agent {
     let made = Arc::new(AtomicUsize::new(0));
     let says = |to: &'static str| {

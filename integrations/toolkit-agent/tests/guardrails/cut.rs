@@ -1,4 +1,4 @@
-//! Answers that a check has not seen: cut by a stop of the run, or beside the answer that was checked.
+//! Answers that no check has seen: cut by a stop, or beside the checked one.
 
 use super::Colour;
 use super::kept::{blocks_secrets, history};
@@ -87,7 +87,7 @@ async fn the_answer_of_a_resumed_turn_is_withheld_if_only_the_resumed_agent_chec
 #[tokio::test]
 async fn the_events_beside_an_answer_are_emitted_after_its_check() {
     let pieces = ["text", "reasoning", "call_started", "call_arguments"];
-    // The provider may use the id of the answer for another call.
+    // The provider may use the answer's id again.
     for (hold, id) in [(true, "d"), (false, "d"), (true, "c")] {
         let answer = ToolCall::new("c", "final_answer", RED);
         let slow = ToolCall::new(id, "slow", r#"{"x": 1}"#);
@@ -121,7 +121,7 @@ async fn the_events_beside_an_answer_are_emitted_after_its_check() {
                 _ => {}
             }
         }
-        // Released text was emitted before the check. Held text was withheld.
+        // Only released text was emitted before the check.
         assert_eq!(messages, [if hold { "" } else { "beside it" }], "{hold}");
         let count = |piece: &str| kinds.iter().filter(|kind| kind.starts_with(piece)).count();
         let of_slow = usize::from(id == "d");

@@ -1,4 +1,4 @@
-//! Values that a guardrail has not passed: in the history, in the events and in the error of a run.
+//! Values that no guardrail has passed, in a run's history, events and error.
 
 use super::{Colour, pay};
 use crate::support::{Nothing, events, reloaded, says};
@@ -12,7 +12,6 @@ use toolkit_agent::{Agent, AgentError, AgentOutput, Conversation, RunEvent, Sess
 use toolkit_core::{ClosureTool, ToolCall, ToolContext, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ScriptedModel, StreamEvent, UserMessage};
 
-/// Creates a model that streams a text in pieces.
 pub(super) fn streams(text: &str) -> ScriptedModel {
     let pieces = text.split_inclusive(' ').map(|piece| Ok(StreamEvent::Text(piece.to_owned())));
     ScriptedModel::new().deltas(pieces.chain([Ok(StreamEvent::Done(Box::new(ModelResponse::text(text))))]))
@@ -45,7 +44,6 @@ async fn a_response_whose_check_did_not_pass_is_not_kept() {
     }
 }
 
-/// Creates a check that changes inputs with `secret`.
 fn no_secrets(replacement: Option<&'static str>) -> Guardrail {
     Guardrail::new("no secrets", move |input: &UserMessage, _: &GuardContext| {
         match (input.to_text().contains("secret"), replacement) {
@@ -86,7 +84,6 @@ async fn an_input_that_a_parallel_agent_has_replaced_stays_replaced() {
     }
 }
 
-/// Creates a check that blocks answers with `secret`.
 pub(super) fn blocks_secrets() -> Guardrail {
     Guardrail::new("no secrets", |output: &AgentOutput, _: &GuardContext| {
         if output.text.contains("secret") { Verdict::Block("{}".to_owned()) } else { Verdict::Pass }
@@ -165,7 +162,7 @@ async fn no_event_of_the_model_comes_before_the_check_of_the_input() {
         }
         kinds.push(crate::support::kind(&event));
     }
-    // The answer in place of the input is emitted like any answer.
+    // The answer in place of the input is emitted like any other.
     assert_eq!(text, "No.");
     assert_eq!(kinds.iter().filter(|kind| *kind == "message").count(), 1, "{kinds:?}");
     assert!(!kinds.iter().any(|kind| kind.starts_with("call")), "{kinds:?}");
@@ -186,7 +183,6 @@ async fn feedback_to_an_invalid_answer_is_no_input() {
     assert_eq!(checked.load(Ordering::Relaxed), 1);
 }
 
-/// Creates a check that blocks answers with `secret` and empty answers.
 fn no_bad_answers() -> Guardrail {
     Guardrail::new("no bad answers", |output: &AgentOutput, _: &GuardContext| {
         if output.text.is_empty() || output.text.contains("secret") {
@@ -251,7 +247,7 @@ async fn no_piece_of_a_response_comes_before_its_check() {
             }
             let count = |piece: &str| kinds.iter().filter(|kind| kind.starts_with(piece)).count();
             let passed = usize::from(place == 4);
-            // The text of the last answer, or the one in place of the response.
+            // The text of the last answer, or of its replacement.
             assert_eq!(
                 ["reasoning", "hosted_call", "text", "call_"].map(count),
                 [passed, passed, passed + 1, 0],

@@ -1,4 +1,4 @@
-//! Turns that the provider has not finished: paused turns, and code that calls the program's tools.
+//! Unfinished turns: paused, or with code that calls the program's tools.
 
 use super::{Run, Script, message, search, searching_agent};
 use crate::support::reloaded;
@@ -28,7 +28,7 @@ async fn new_input_after_a_paused_turn_gives_a_legal_request() {
             .unwrap_err();
         let output = agent.run("Stop.").on(&mut conversation).await.unwrap();
         assert_eq!(output.text, "Done.");
-        // The call without a result is not sent, and the message without further content neither.
+        // Neither the call without a result nor the then empty message is sent.
         let text = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
         assert_eq!(transport.asked()[1]["messages"], json!([text("Search."), text("Stop.")]));
         let request = ModelRequest::new(conversation.messages().iter().cloned());
@@ -37,7 +37,7 @@ async fn new_input_after_a_paused_turn_gives_a_legal_request() {
     }
 }
 
-/// Returns a message of Anthropic with a container, or its events.
+/// Returns Anthropic's message with a container, or its events.
 fn response(content: &[Value], reason: &str, container: Option<&str>, streamed: bool) -> Value {
     let container = container.map(|id| json!({"id": id, "expires_at": "2026-11-23T00:00:00Z"}));
     if !streamed {
@@ -104,11 +104,10 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
         for (request, expected) in requests.iter().zip(expected) {
             assert_eq!(request["container"], expected, "{streamed}");
         }
-        // The call keeps its caller, and the message with the result contains nothing else.
+        // The call keeps its caller, and the result stands alone in its message.
         let result = json!({"type": "tool_result", "tool_use_id": "t_1", "content": "ran ls"});
         assert_eq!(requests[1]["messages"][1]["content"], json!([code(), call()]));
         assert_eq!(requests[1]["messages"][2]["content"], json!([result]));
-        // The finished turn is sent unchanged.
         assert_eq!(requests[2]["messages"][1]["content"], json!([code(), call()]));
         assert_eq!(requests[2]["messages"][3]["content"], json!([ran, text]));
         let native = conversation.messages().iter().find_map(|message| match message {
@@ -120,7 +119,7 @@ async fn code_that_waits_for_results_goes_on_in_its_container() {
     }
 }
 
-/// The id of the container arrives at the end of a response. Without it, the provider refuses to continue the code.
+/// The container's id comes at the end, and without it the provider refuses to continue.
 #[tokio::test]
 async fn code_in_a_broken_stream_is_not_continued() {
     let text = json!({"type": "text", "text": "Done."});
@@ -153,7 +152,7 @@ async fn code_in_a_broken_stream_is_not_continued() {
     }
 }
 
-/// A program may keep only the calls of a message, and may continue with another API.
+/// A program may keep only a message's calls, or change the API.
 #[test]
 fn calls_of_code_become_calls_of_the_model_where_the_code_is_missing() {
     let native = json!({"role": "assistant", "content": [code(), call()]});

@@ -1,4 +1,4 @@
-//! Programs that change between an interruption and the continuation of the run.
+//! Programs that change between interruption and continuation.
 
 use super::{Runs, approved, calls, decide, pending, transcript};
 use crate::support::assert_sendable;
@@ -8,7 +8,7 @@ use toolkit_core::middleware::{PermissionRule, Permissions};
 use toolkit_core::{Dispatcher, ToolName, ToolRegistry};
 use toolkit_llm::ScriptedModel;
 
-/// A program that calls an expert, which looks and then needs an approval.
+/// A program that calls an expert, which looks and then needs approval.
 fn calling(runs: &Runs, expert: Option<&str>, permissions: Permissions) -> Agent {
     let tools = expert.map(|name| {
         let expert = runs.agent(name, calls("look pay").text("Helped."), &[]);
@@ -23,7 +23,7 @@ fn allow() -> Permissions {
     Permissions::new().rule(PermissionRule::allow())
 }
 
-/// The model reads what the agent has done, and the run goes on. Without decisions, the calls stay pending.
+/// The run goes on, but without decisions the calls stay pending.
 #[tokio::test]
 async fn the_model_reads_the_work_of_an_agent_whose_tool_is_denied() {
     let work = "\nThe call was started before the run stopped. Consider what it has done before calling it again:\
@@ -49,7 +49,7 @@ fn team(runs: &Runs, name: &str) -> Agent {
     ParallelAgent::new(name, [one, two]).into()
 }
 
-/// The program that was interrupted can still continue.
+/// The interrupted program can still continue.
 #[tokio::test]
 async fn a_decision_does_not_reach_another_program() {
     let runs = Runs::default();
@@ -71,7 +71,7 @@ async fn a_decision_does_not_reach_another_program() {
     }
 }
 
-/// After that, a renamed team can begin again. Its agents read what the agents before them have done.
+/// A renamed team can then begin again, and read what the earlier agents have done.
 #[tokio::test]
 async fn an_abandoned_run_leaves_what_its_agents_have_done() {
     let runs = Runs::default();
@@ -94,7 +94,7 @@ async fn an_abandoned_run_leaves_what_its_agents_have_done() {
     pending(other.resume(&mut conversation).await);
 }
 
-/// A run that was handed over waits for a program with the agent that took it over.
+/// The run waits for a program with the agent that took it over.
 #[tokio::test]
 async fn a_transfer_to_an_agent_that_is_gone_keeps_the_turn() {
     let runs = Runs::default();

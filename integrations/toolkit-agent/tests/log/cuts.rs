@@ -17,7 +17,7 @@ async fn open(store: &MemoryStore) -> Conversation {
     Sessions::new(store.clone()).user("ada").conversation("1").open().await.unwrap()
 }
 
-/// Runs or resumes the team over the store until its answer. Returns the output and the ids of the calls that have waited.
+/// Runs or resumes the team until its answer, and returns it with the calls that waited.
 async fn finish(case: &Case, agent: &Agent, store: &MemoryStore) -> (RunOutput, BTreeSet<String>) {
     let sessions = Sessions::new(store.clone());
     let mut decisions = Decisions::new();
@@ -37,7 +37,6 @@ async fn finish(case: &Case, agent: &Agent, store: &MemoryStore) -> (RunOutput, 
     panic!("the run does not end")
 }
 
-/// Returns the entries of each save.
 async fn saves(store: &MemoryStore) -> Vec<Vec<Value>> {
     let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let entries =
@@ -57,14 +56,11 @@ async fn stored(entries: &[Value]) -> MemoryStore {
     store
 }
 
-/// What a log tells of the calls, by their ids.
+/// What a log tells of calls, by id.
 #[derive(Debug, Default)]
 struct Known {
-    /// The payments that have started.
     paid: BTreeSet<String>,
-    /// The calls that have started and have no result.
     open: BTreeSet<String>,
-    /// The calls that were decided or have a result.
     decided: BTreeSet<String>,
 }
 
@@ -110,12 +106,11 @@ fn known(entries: &[Value]) -> Known {
 const MAY_HAVE_RUN: &str = "Tool `pay` was started, but the program stopped before it had a result. It may have run; find \
     out before calling it again";
 
-/// Returns a text of a run as if each payment that may have run were made.
+/// Returns a run's text as if each payment that may have run were made.
 pub(super) fn with_payments(text: &str) -> String {
     text.replace(MAY_HAVE_RUN, "paid")
 }
 
-/// Checks each cut of the log of a run.
 async fn check(case: &Case) -> Result<(), TestCaseError> {
     let whole = MemoryStore::new();
     let first = Program::default();
@@ -132,14 +127,12 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         .collect();
     let before = open(&whole).await;
     let expected = transcript(before.messages());
-    // Before the third entry, no agent has begun.
     for cut in 3..=all.len() {
         let known = known(&all[..cut]);
         let name = format!("after {cut} of {}: {}", all.len(), all[cut - 1]);
         takes_new_input(open(&stored(&all[..cut]).await).await, &name).await?;
         let store = stored(&all[..cut]).await;
         if all[cut - 1]["entry"].get("stopped").is_some() {
-            // The program that was interrupted continues after that.
             refuses_others(case, &store, &name).await?;
         }
         if cut % 4 == 0 {
@@ -151,7 +144,7 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         let conversation = open(&store).await;
         assert_sendable(&conversation);
         prop_assert_eq!(conversation.latest_run(), Some(resumed.clone()), "{}", &name);
-        // A payment that has started is not repeated, and no call waits again for what was decided.
+        // Started payments are not repeated, and no decided call waits again.
         let payments = program.seen.paid.lock().unwrap().clone();
         let again: BTreeSet<String> = payments.iter().cloned().collect();
         prop_assert_eq!(again.len(), payments.len(), "{}: {:?}", &name, payments);
@@ -162,14 +155,14 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
         let lines = transcript(conversation.messages()).join("\n");
         let lost = lines.matches("was started, but the program stopped before it had a result").count();
         prop_assert!(lost <= known.open.len(), "{}: {} lost", name, lost);
-        // Values and feedback to an invalid answer are the last entries of their save.
+        // Values and feedback to an invalid answer end their save.
         let is_save = saves.contains(&cut);
         prop_assert!(!lines.contains("Tool `expert` was started"), "{}: {}", &name, lines);
         if case.streaming || case.is_typed && !is_save {
-            // A streamed message goes on without the calls that had not arrived.
+            // A streamed message goes on without calls that had not arrived.
             continue;
         }
-        // The same answer and transcript, except for payments that may have run. Every other payment is made.
+        // Only payments that may have run can differ.
         prop_assert_eq!(with_payments(&resumed.text), output.text.as_str(), "{}", name);
         prop_assert_eq!(&resumed.agent, &output.agent, "{}", name);
         prop_assert_eq!(with_payments(&lines), expected.join("\n"), "{}", &name);
@@ -193,7 +186,6 @@ async fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// An agent called as a tool saves an entry before it begins.
 #[tokio::test]
 async fn an_agent_without_an_entry_runs_after_a_crash() {
     let team = || {
@@ -218,8 +210,8 @@ async fn an_agent_without_an_entry_runs_after_a_crash() {
     }
 }
 
-/// Checks that a program can add a message: each call then has a result, and no answer is shown that was not checked,
-/// also not to another model.
+/// Checks that after a new message each call has a result, and no unchecked answer is shown, also not to a
+/// model.
 pub(super) async fn takes_new_input(mut conversation: Conversation, name: &str) -> Result<(), TestCaseError> {
     prop_assert!(!is_shown(conversation.messages()), "{}", name);
     conversation.push(Message::user("Stop."));
@@ -234,22 +226,20 @@ pub(super) async fn takes_new_input(mut conversation: Conversation, name: &str) 
     sendable(request)
 }
 
-/// Returns whether messages have an answer that a guardrail replaces.
 pub(super) fn is_shown(messages: &[Message]) -> bool {
     serde_json::to_string(messages).unwrap().contains("has a secret")
 }
 
-/// Resumes the run over the store as one process, without decisions.
 async fn resumed(case: &Case, program: &Program, store: &MemoryStore) -> Result<RunOutput, AgentError> {
     let sessions = Sessions::new(store.clone());
     let mut conversation = sessions.user("ada").conversation("1").open().await.unwrap();
-    // The others load the conversation before this one continues it.
+    // The others load the conversation before this one continues.
     tokio::task::yield_now().await;
     let options = Options::new();
     case.drive(&program.agent(case), &mut conversation, options).await
 }
 
-/// Checks that of two processes one has a conflict before it asks a model.
+/// Checks that of two processes, one conflicts before it asks a model.
 async fn one_continues(case: &Case, cut: &[Value], name: &str) -> Result<(), TestCaseError> {
     let requests = |program: &Program| program.seen.requests.load(Ordering::Relaxed);
     let alone = Program::default();
@@ -266,7 +256,7 @@ async fn one_continues(case: &Case, cut: &[Value], name: &str) -> Result<(), Tes
     Ok(())
 }
 
-/// Checks that a program with other agents does not continue an unfinished run, and asks no model.
+/// Checks that other agents do not continue an unfinished run, and ask no model.
 async fn refuses_others(case: &Case, store: &MemoryStore, name: &str) -> Result<(), TestCaseError> {
     let pending = open(store).await.pending();
     let other = Program { prefix: "other", ..Program::default() };

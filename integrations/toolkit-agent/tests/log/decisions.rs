@@ -1,4 +1,4 @@
-//! Interrupted runs of random teams, and runs whose store fails.
+//! Interrupted runs, and runs whose store fails, of random teams.
 
 use super::cuts::{is_shown, takes_new_input, with_payments};
 use super::team::{Case, Program, case, limited};
@@ -21,7 +21,6 @@ use toolkit_agent::{
 use toolkit_core::CancellationToken;
 use toolkit_llm::Message;
 
-/// How a conversation reaches the next program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     InMemory,
@@ -29,7 +28,7 @@ enum Way {
     AsLog,
 }
 
-/// Returns the output or the pending calls of a run, and checks that its events have the ids of these calls.
+/// Returns a run's output or pending calls, checking the ids in its events.
 async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<PendingCall>>, TestCaseError> {
     let mut emitted = BTreeSet::new();
     while let Some(event) = events.next().await {
@@ -39,7 +38,7 @@ async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<Pendin
             Ok(RunEvent::Waiting { pending, .. }) => {
                 let ids: BTreeSet<String> = pending.iter().map(|call| call.id.clone()).collect();
                 prop_assert_eq!(ids.len(), pending.len(), "{:?}", pending);
-                // A call that waits for a called agent is not decided itself.
+                // A call that waits for an agent is not decided itself.
                 emitted.retain(|id| !ids.iter().any(|inner| inner.starts_with(&format!("{id}/"))));
                 prop_assert!(emitted.is_subset(&ids), "{emitted:?} {ids:?}");
                 return Ok(Err(pending));
@@ -106,8 +105,8 @@ async fn interrupted(case: &Case, way: Way, repeats_ids: bool) -> Result<(), Tes
     Ok(())
 }
 
-/// Returns whether a run that has stopped may end otherwise: a streamed message goes on without the calls that had not
-/// arrived, and a model is asked again after a call whose output is the answer.
+/// Returns whether a stopped run may end otherwise: without calls that had not arrived in a stream, or with a
+/// model asked after a call that is the answer.
 fn may_end_otherwise(case: &Case, conversation: &Conversation) -> bool {
     case.streaming
         || conversation.messages().windows(2).any(|pair| match pair {
@@ -118,10 +117,10 @@ fn may_end_otherwise(case: &Case, conversation: &Conversation) -> bool {
         })
 }
 
-/// The errors of the failed save and of those that depend on it.
+/// The errors of the failed save and of dependent ones.
 const FAILURES: [&str; 2] = ["the disk is full", "an earlier save of the run has failed"];
 
-/// Runs to the end although the save with this index fails.
+/// Runs to the end although this save fails.
 async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), TestCaseError> {
     let whole = Program { interrupts: false, ..Program::default() };
     let output = case.drive(&whole.agent(case), &mut Conversation::new("1"), Options::new()).await.unwrap();
@@ -149,7 +148,7 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
             conversation = sessions.user("ada").conversation("1").open().await.unwrap();
         }
     };
-    // Where a called agent could not be saved, its caller has this error as its result.
+    // An unsaved agent's caller has this error as its result.
     if !may_end_otherwise(case, &conversation) && !text.contains(FAILURES[0]) {
         prop_assert_eq!(with_payments(&text), output.text);
     }
@@ -162,7 +161,7 @@ async fn unsaved(case: &Case, failure: u32, is_reloaded: bool) -> Result<(), Tes
     Ok(())
 }
 
-/// Stops the run after it was polled this often, and continues it.
+/// Stops after this many polls, and continues.
 async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestCaseError> {
     let whole = Program { interrupts: false, ..Program::default() };
     let output = case.drive(&whole.agent(case), &mut Conversation::new("1"), Options::new()).await.unwrap();
@@ -213,18 +212,13 @@ async fn stopped(case: &Case, stop: Stop, is_reloaded: bool) -> Result<(), TestC
     Ok(())
 }
 
-/// What stops a run.
 #[derive(Debug, Clone, Copy)]
 enum Stop {
-    /// The run is dropped after it was polled this often.
     Dropped(usize),
-    /// The run is cancelled after it was polled this often.
     Cancelled(usize),
-    /// This request fails.
     Failed(usize),
 }
 
-/// Polls a future a number of times. Returns `None` if it is still pending.
 async fn polled<F: Future>(future: F, times: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     for _ in 0..times {

@@ -21,7 +21,6 @@ use toolkit_core::schemars::JsonSchema;
 use toolkit_core::{ClosureTool, ToolCall, ToolChoice, ToolContext, ToolError, ToolName, ToolRegistry};
 use toolkit_llm::{FinishReason, Message, ModelError, ModelRequest, ModelResponse, ScriptedModel, Usage};
 
-/// A call of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Call {
     /// May run again.
@@ -30,7 +29,7 @@ pub(super) enum Call {
     Pay,
     /// May run again, and asks the program.
     Ask,
-    /// May run again, and needs an approval, which changes its arguments.
+    /// May run again, with other arguments after an approval.
     Limit,
     /// May run again, and is denied.
     Steal,
@@ -42,20 +41,17 @@ pub(super) enum Call {
     Expert,
 }
 
-/// An agent with these calls in each of its turns.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     turns: Vec<Vec<Call>>,
-    /// Whether a guardrail replaces the answer.
     is_guarded: bool,
-    /// Whether the provider pauses each turn once.
     pauses: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Team {
     Agent(Member),
-    /// An agent that hands over to another agent after its calls.
+    /// Hands over after its calls.
     Handing(Member, Member),
     Sequence(Vec<Self>),
     Parallel(Vec<Self>),
@@ -63,7 +59,6 @@ pub(super) enum Team {
 }
 
 impl Team {
-    /// Returns whether one agent answers, and only once.
     fn has_one_answer(&self) -> bool {
         match self {
             Self::Agent(_) | Self::Handing(..) => true,
@@ -77,12 +72,12 @@ impl Team {
 pub(super) struct Case {
     pub(super) team: Team,
     pub(super) streaming: bool,
-    /// Whether the run asks for an answer of a type. The first answer is invalid.
+    /// Whether the run asks for a type, which the first answer violates.
     pub(super) is_typed: bool,
     pub(super) order: Order,
 }
 
-/// Which of the pending calls are decided at once.
+/// The pending calls to decide at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
     First,
@@ -135,7 +130,6 @@ struct Limit {
     amount: u32,
 }
 
-/// What the tools and the models of a program have seen.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The payments, by the id of their call.
@@ -145,16 +139,13 @@ pub(super) struct Seen {
     pub(super) requests: AtomicUsize,
 }
 
-/// A program that runs a team. It begins with nothing but the team.
 pub(super) struct Program {
     pub(super) seen: Arc<Seen>,
-    /// Whether questions and approvals interrupt the run.
     pub(super) interrupts: bool,
-    /// Whether all calls of all messages have the same id.
     pub(super) repeats_ids: bool,
-    /// The names of its agents begin with this.
+    /// The prefix of its agents' names.
     pub(super) prefix: &'static str,
-    /// The number of the request that fails.
+    /// The failing request.
     pub(super) fails_at: Option<usize>,
 }
 
@@ -275,11 +266,10 @@ impl Program {
     }
 }
 
-/// The model of an agent. Its answers depend only on the request.
+/// A model whose answers depend only on the request.
 struct Model {
     own: String,
     member: Member,
-    /// The agent that it hands over to.
     to: Option<String>,
     repeats_ids: bool,
 }
@@ -344,13 +334,12 @@ impl Model {
     }
 }
 
-/// Sets limits for loops of loops, which make many calls.
+/// Sets limits for nested loops, which make many calls.
 pub(super) fn limited(options: Options) -> Options {
     options.with_limits(Limits::default().with_max_model_calls(10_000).with_max_tool_calls(10_000))
 }
 
 impl Case {
-    /// Runs the team, or resumes its run.
     pub(super) async fn drive(
         &self,
         agent: &Agent,
@@ -383,7 +372,7 @@ impl Case {
 }
 
 impl Order {
-    /// Decides as the tools and the permissions of a program do that does not interrupt, but with lower limits.
+    /// Decides as a program without interruptions does, but with lower limits.
     pub(super) fn decide(self, pending: &[PendingCall]) -> Decisions {
         let decided = match self {
             Self::First => &pending[..1],

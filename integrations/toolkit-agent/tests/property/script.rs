@@ -14,12 +14,11 @@ use toolkit_llm::{
     ModelStream, NativeMessages, StreamEvent, Usage,
 };
 
-/// The behaviour of a model in one call.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Respond(Box<ModelResponse>),
     Fail(ModelError),
-    /// The deltas of a stream, and the milliseconds before each.
+    /// A stream's deltas, and milliseconds before each.
     Deltas(Vec<Result<StreamEvent, ModelError>>, u64),
     /// No answer.
     Hang,
@@ -31,13 +30,13 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         2 => error().prop_map(Step::Fail),
         4 => (prop::collection::vec(delta(), 0..8), select(&[0_u64, 1, 40][..]))
             .prop_map(|(deltas, pause)| Step::Deltas(deltas, pause)),
-        // A correct stream: the calls, then the response.
+        // A correct stream has calls, then the response.
         4 => (response(), select(&[0_u64, 1, 40][..])).prop_map(|(response, pause)| {
             let calls = response.message.calls.clone().into_iter().map(StreamEvent::Call);
             let deltas = calls.chain([StreamEvent::Done(Box::new(response))]).map(Ok).collect();
             Step::Deltas(deltas, pause)
         }),
-        // A slow stream that reports its tokens before anything else.
+        // A slow stream that reports tokens first.
         2 => (usage(), prop::collection::vec(delta(), 0..4)).prop_map(|(usage, deltas)| {
             Step::Deltas(std::iter::once(Ok(usage)).chain(deltas).collect(), 40)
         }),
@@ -126,7 +125,6 @@ fn usage() -> impl Strategy<Value = StreamEvent> {
     (0..20_u64, 0..9_u64).prop_map(|(input, output)| StreamEvent::Usage(Usage::new(input, output)))
 }
 
-/// A model with a script.
 #[derive(Debug)]
 pub(super) struct Behaviour {
     script: Mutex<VecDeque<Step>>,

@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_core::{ClosureTool, Tool, ToolError, ToolRegistry};
 
-/// The number of executed calls.
 #[derive(Debug, Default)]
 pub(super) struct Executions(pub(super) AtomicU32);
 
@@ -18,7 +17,7 @@ impl Executions {
     }
 }
 
-/// The names in calls; the last two are unknown.
+/// Called names, of which the last two are unknown.
 pub(super) const NAMES: &[&str] = &["ok", "fail", "panic", "nap", "late", "never", "ghost", "böse !"];
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! The tokens of a run: everything that its models have reported.
+//! The tokens of a run: all that its models have reported.
 
 use super::script::{Behaviour, Step, step};
 use super::tools::{self, Executions};
@@ -18,10 +18,10 @@ use toolkit_llm::{
     UserMessage,
 };
 
-/// The tokens that models have reported, and their cost.
+/// Reported tokens and their cost.
 type Reported = Arc<Mutex<(Usage, f64)>>;
 
-/// A model that notes the tokens in its answers and errors.
+/// A model that notes the tokens in answers and errors.
 #[derive(Debug)]
 struct Counted {
     model: Behaviour,
@@ -45,8 +45,7 @@ fn of_error(error: &ModelError) -> Usage {
     error.partial().as_ref().map(|partial| partial.usage).unwrap_or_default()
 }
 
-/// The tokens that a stream has reported. If the stream has no end with other tokens, they are noted when it is
-/// dropped.
+/// A stream's tokens, noted at the drop if it does not end with others.
 struct Begun(Reported, Price, Usage);
 
 impl Begun {
@@ -96,14 +95,13 @@ impl ChatModel for Counted {
     }
 }
 
-/// A model: its script, its attempts, and its price, if that is not the price of the agent.
+/// A model's script, attempts, and price if it is not the agent's.
 type Asked = (Vec<Step>, u32, Option<f64>);
 
 fn asked() -> impl Strategy<Value = Asked> {
     (prop::collection::vec(step(), 0..5), 1..4_u32, prop::option::of((1..9_u32).prop_map(f64::from)))
 }
 
-/// Creates the list of models, and notes what they report.
 fn model(asked: Vec<Asked>, hangs: bool, reported: &Reported) -> BoxModel {
     let models = asked.into_iter().map(|(mut script, attempts, price)| {
         script.retain(|step| hangs || !matches!(step, Step::Hang));
@@ -112,7 +110,7 @@ fn model(asked: Vec<Asked>, hangs: bool, reported: &Reported) -> BoxModel {
             Counted { model, price: per_token(price.unwrap_or(AGENT_PRICE)), reported: reported.clone() };
         let retry = ModelRetry::new(attempts).with_longest_retry_after(Duration::from_secs(9));
         match price {
-            // The price is the same inside and outside of the retries.
+            // The price is the same inside and outside of retries.
             Some(price) if attempts == 2 => {
                 Priced::new(Retrying::new(model, retry), per_token(price)).boxed()
             }
@@ -139,9 +137,7 @@ fn per_token(price: f64) -> Price {
 #[derive(Debug, Clone, Copy)]
 enum Stop {
     Cancelled(u64),
-    /// A limit of the agent.
     Late(u64),
-    /// A guardrail beside the model ends the run.
     Ended(u64),
 }
 
@@ -153,7 +149,6 @@ fn stop() -> impl Strategy<Value = Stop> {
     ]
 }
 
-/// Creates a guardrail beside the model that ends the run after milliseconds.
 fn ending(after: u64) -> Guardrail {
     let check = move |_: UserMessage, _| async move {
         sleep(Duration::from_millis(after)).await;
@@ -168,7 +163,7 @@ proptest! {
     #[test]
     fn a_run_counts_all_tokens_that_its_models_have_reported(
         asked in prop::collection::vec(asked(), 1..4),
-        // The models of an agent that the model calls as a tool, and the time limit of this tool.
+        // The models of an agent called as a tool, and its time limit.
         called in prop::option::of((prop::collection::vec(asked(), 1..3), prop::option::of(1..100_u64))),
         attempts in 1..4_u32,
         streaming in any::<bool>(),

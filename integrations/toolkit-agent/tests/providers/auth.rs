@@ -24,7 +24,7 @@ fn request() -> ModelRequest {
     ModelRequest::new([Message::user("hi")])
 }
 
-/// Returns a client with tokens `t1`, `t2` and so on, and the number of tokens so far.
+/// Returns a client with tokens `t1`, `t2` and so on, and their number.
 fn client(server: &Server, lifetime: Option<Duration>) -> (OpenAi, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
@@ -38,7 +38,6 @@ fn client(server: &Server, lifetime: Option<Duration>) -> (OpenAi, Arc<AtomicUsi
     (client, count)
 }
 
-/// Returns the tokens of the requests.
 fn tokens(server: &Server) -> Vec<String> {
     let asked = server.asked();
     let of = |head: &str| {
@@ -52,14 +51,13 @@ async fn a_token_is_reused_until_it_expires() {
     for (lifetime, expected) in [
         (Some(HOUR), ["t1", "t1", "t1"]),
         (Some(Duration::MAX), ["t1", "t1", "t1"]),
-        // The margin before the expiry is one minute.
+        // The margin before expiry is one minute.
         (Some(Duration::from_secs(30)), ["t1", "t2", "t3"]),
         (Some(Duration::ZERO), ["t1", "t2", "t3"]),
         (None, ["t1", "t2", "t3"]),
     ] {
         let server = Server::start(vec![answer()]).await;
         let (client, _) = client(&server, lifetime);
-        // Models of a client share the token.
         for name in ["a", "b", "c"] {
             client.chat(name).respond(request()).await.unwrap();
         }
@@ -69,7 +67,7 @@ async fn a_token_is_reused_until_it_expires() {
 
 #[tokio::test]
 async fn a_refused_token_is_replaced_once() {
-    // A new token that is refused is not replaced.
+    // A refused new token is not replaced.
     let server = Server::start(vec![refused("401 Unauthorized"), answer()]).await;
     let (client, _) = client(&server, Some(HOUR));
     let model = client.chat("m");
@@ -89,7 +87,6 @@ async fn a_reused_token_that_the_server_refuses_is_replaced_and_the_request_sent
     assert_eq!(tokens(&server), ["t1", "t1", "t2"]);
     let asked = server.asked();
     assert_eq!(asked[1].body, asked[2].body);
-    // Any other refusal is reported.
     let server = Server::start(vec![answer(), refused("403 Forbidden")]).await;
     let (client, count) = self::client(&server, Some(HOUR));
     let model = client.chat("m");
@@ -98,7 +95,7 @@ async fn a_reused_token_that_the_server_refuses_is_replaced_and_the_request_sent
     assert_eq!((tokens(&server).len(), count.load(Ordering::SeqCst)), (2, 1));
 }
 
-/// A reused token that the server refuses is replaced, whether the answer is streamed or not.
+/// A refused token is replaced, streamed or not.
 #[tokio::test]
 async fn tokens_for_genai_are_reused_and_replaced() {
     let streamed: Reply = Arc::new(|_| {
@@ -128,7 +125,6 @@ async fn tokens_for_genai_are_reused_and_replaced() {
         }
         assert_eq!(tokens(&server), ["t1", "t1", "t2"], "{is_streamed}");
     }
-    // Failures of the source reach no server.
     let server = Server::start(vec![answer()]).await;
     let failed = GenAi::new()
         .with_base_url(&server.url)
@@ -144,7 +140,7 @@ async fn tokens_for_genai_are_reused_and_replaced() {
     assert_eq!(server.asked().len(), 0);
 }
 
-/// Servers repeat keys, tokens and headers in error messages. In a long body, a secret may be where the message is cut.
+/// Servers repeat secrets in error messages, and a long body may be cut within one.
 #[tokio::test]
 async fn secrets_are_not_in_the_errors_of_genai() {
     let token = || async { Ok::<_, ModelError>(AccessToken::new("token-secret").with_lifetime(HOUR)) };
@@ -180,7 +176,7 @@ async fn secrets_are_not_in_the_errors_of_genai() {
                         } else {
                             model.respond(request()).await.unwrap_err()
                         };
-                        // Without the last letters, a secret is cut off.
+                        // Without its last letters, a secret is cut.
                         let shown = secrets.iter().any(|secret| error.message().contains(&secret[..4]));
                         assert!(!shown, "{status} {kind} {streamed}: {}", error.message());
                     }
@@ -235,7 +231,7 @@ async fn failures_of_a_source_are_clear_and_reach_no_server() {
     let error = ask(hanging).await;
     assert_eq!(error.kind(), ModelErrorKind::TimedOut);
     assert!(error.message().contains("has not answered within 0.05 s"), "{error}");
-    // A `ModelError` passes unchanged, so that the program decides about a retry.
+    // A `ModelError` passes unchanged, so that the program decides about retries.
     let own = ModelError::new(ModelErrorKind::Unavailable, "try later");
     let same = own.clone();
     let passed = ask(openai().with_token_source(move || {

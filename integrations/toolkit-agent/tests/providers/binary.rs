@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// Returns the message with an event.
 pub(super) fn message(kind: &str, event: &Value) -> Vec<u8> {
     let mut headers = Vec::new();
     for (name, value) in [(":message-type", "event"), (":event-type", kind)] {

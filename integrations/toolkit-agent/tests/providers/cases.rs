@@ -1,4 +1,4 @@
-//! The clients, each with its expected requests and an answer of its API.
+//! The clients, with expected requests and an answer.
 
 use super::binary::message;
 use serde_json::{Value, json};
@@ -9,19 +9,16 @@ use toolkit_llm_http::{
 
 pub(super) type Model = WireModel<HttpTransport>;
 
-/// A client, with the expected requests and an answer of its API.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) model: fn(&str) -> Model,
-    /// The first lines of the requests for a complete and for a streamed answer.
+    /// The first lines of requests, complete and streamed.
     pub(super) lines: [&'static str; 2],
-    /// A header, in lowercase.
     pub(super) header: &'static str,
-    /// The secret in the headers.
     pub(super) secret: &'static str,
-    /// Fields of the body of every request, as pointers with their values.
+    /// Every body's fields, as pointers with values.
     pub(super) fields: Vec<(&'static str, Value)>,
-    /// The names of fields that the body must not have.
+    /// The fields that no body may have.
     pub(super) missing: &'static [&'static str],
     pub(super) whole: Value,
     pub(super) streamed: Vec<u8>,

@@ -6,7 +6,7 @@ use toolkit_llm::ApiFormat;
 use toolkit_llm::transport::encode_request;
 use toolkit_llm::{FinishReason, Message, ModelErrorKind, ModelRequest, StreamEvent};
 
-/// A call that is incomplete when the provider blocks the answer is no part of the answer.
+/// An incomplete call is no part of a blocked answer.
 #[tokio::test]
 async fn a_block_in_the_middle_of_a_call_drops_the_call() {
     let report = "Output blocked by content filtering policy";
@@ -39,7 +39,7 @@ async fn a_block_in_the_middle_of_a_call_drops_the_call() {
         assert!(!native.contains("toolu_half"), "{native}");
         assert!(ids.iter().all(|id| native.contains(id)), "{native}");
     }
-    // The arguments of the first call were to continue, and those of the second may have been.
+    // The first call's arguments were to continue, and the second's may have been.
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
     for call in [json!({"name": "add", "willContinue": true}), json!({"name": "add", "args": {}})] {
         let part = json!({"functionCall": call});
@@ -47,7 +47,6 @@ async fn a_block_in_the_middle_of_a_call_drops_the_call() {
         let response = stream(ApiFormat::Gemini, events).await.unwrap();
         assert_eq!((response.message.calls.len(), response.finish), (0, FinishReason::Refused), "{call}");
     }
-    // An image is a part of the answer.
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     let events = json!([{"candidates": [{"content": {"role": "model", "parts": [image]}}]},
         blocked]);
@@ -56,8 +55,7 @@ async fn a_block_in_the_middle_of_a_call_drops_the_call() {
     assert!(serde_json::to_string(&response.message.native).unwrap().contains("inlineData"));
 }
 
-/// A block that comes while the model still thinks is shown with the provider's explanation, as text of the answer. The
-/// next request contains this text.
+/// Its explanation becomes the answer's text, also in the next request.
 #[tokio::test]
 async fn a_block_after_reasoning_alone_is_explained() {
     let thought = json!({"type": "thinking", "thinking": "Hm", "signature": ""});
@@ -108,7 +106,7 @@ async fn a_block_after_reasoning_alone_is_explained() {
     }
 }
 
-/// Some gateways close the connection after a report, without the empty line that ends an event.
+/// Some gateways close after a report, without the empty line that ends an event.
 #[tokio::test]
 async fn the_report_in_an_unfinished_last_event_ends_the_answer() {
     let said =

@@ -65,7 +65,7 @@ fn d() -> String {
 #[schemars(crate = "toolkit_core::schemars")]
 struct Nothing {}
 
-/// Creates a recorded tool by name. Returns `None` if it is unknown.
+/// Creates a recorded tool, if it is known.
 pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     Some(match name {
         "greet" => ClosureTool::new(name, "", |Greet { name, n }: Greet| format!("hi {name} {n}")),
@@ -88,7 +88,6 @@ pub(super) fn known(name: &str) -> Option<Result<ClosureTool, BuildError>> {
     })
 }
 
-/// A tool with a recorded output.
 pub(super) struct Recorded {
     pub(super) definition: ToolDefinition,
     pub(super) response: Value,
@@ -114,7 +113,7 @@ impl Tool for Recorded {
     }
 }
 
-/// Converts a recorded output: objects unchanged, errors and other values under a key.
+/// Converts a recorded output: objects unchanged, all else under a key.
 pub(super) fn recorded(response: &Value) -> Result<ToolOutput, ToolError> {
     match (response.get("error").and_then(Value::as_str), response.get("result")) {
         (Some(error), _) => Err(ToolError::failed(error)),
@@ -123,7 +122,7 @@ pub(super) fn recorded(response: &Value) -> Result<ToolOutput, ToolError> {
     }
 }
 
-/// A model that hangs after the end of its script.
+/// A model that hangs after its script.
 pub(super) struct Dozing(pub(super) ScriptedModel);
 
 impl ChatModel for Dozing {

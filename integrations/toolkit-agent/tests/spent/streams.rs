@@ -9,7 +9,7 @@ use toolkit_agent::{Agent, Sessions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{Message, ModelResponse, ModelRetry, ScriptedModel, StreamEvent, Usage};
 
-/// The tokens of a message count as soon as they are reported, so that they are in the log when a call begins.
+/// Tokens count when reported, so the log has them when a call begins.
 #[tokio::test]
 async fn a_process_that_dies_in_a_call_has_counted_the_tokens_of_its_message() {
     let sessions = Sessions::default();
@@ -35,7 +35,7 @@ async fn a_process_that_dies_in_a_call_has_counted_the_tokens_of_its_message() {
     assert_eq!(output.usage, usage);
 }
 
-/// Agents that work at the same time write what the run has spent. A sum that was counted earlier is never written later.
+/// Simultaneous agents write it, but never an earlier sum later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_a_run_has_spent_never_shrinks_in_its_log() {
     let look = ClosureTool::new("look", "Looks.", |_: Nothing| async { yield_now().await });

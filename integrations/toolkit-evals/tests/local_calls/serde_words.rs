@@ -1,23 +1,22 @@
-//! The messages of `serde_json` for arguments that do not fit a schema.
+//! The messages of `serde_json` for arguments that do not fit.
 //!
-//! A schema is deserialized like a Rust type with the same members, so the messages are serde's own.
+//! A schema is deserialized like a Rust type, so the messages are serde's own.
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// Returns serde's message for arguments that do not fit `schema`, or `None` if they do.
+/// Returns serde's message, or `None` if the arguments fit.
 pub(crate) fn message(schema: &Value, arguments: &str) -> Option<String> {
     let mut deserializer = serde_json::Deserializer::from_str(arguments);
     let result = Type { schema, is_optional: false }.deserialize(&mut deserializer);
     result.and_then(|()| deserializer.end()).err().map(|error| error.to_string())
 }
 
-/// A value of the type described by a schema.
 #[derive(Clone, Copy)]
 struct Type<'a> {
     schema: &'a Value,
-    /// Whether `null` is accepted, as for an `Option`.
+    /// Whether it accepts `null`, as an `Option`.
     is_optional: bool,
 }
 
@@ -151,7 +150,6 @@ impl<'de> Visitor<'de> for Type<'_> {
     }
 }
 
-/// Lists names as serde does.
 fn one_of(names: &[&str]) -> String {
     match names {
         [name] => format!("`{name}`"),
@@ -163,7 +161,7 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// The messages are those of a derived type with the same members.
+/// Those of a derived type with the same members.
 #[test]
 fn messages_are_those_of_a_type() {
     #[derive(Debug, serde::Deserialize)]

@@ -1,7 +1,7 @@
-//! Tools in the instructions, and calls as text: a model without a grammar.
+//! Tools in the instructions and calls as text, without a grammar.
 //!
-//! Servers such as llama.cpp's constrain the calls of a request with `tools` by a grammar, so they hide the mistakes of
-//! a model. Here the server sees neither tools nor calls, only text.
+//! Servers such as llama.cpp's constrain calls by a grammar, which hides a model's mistakes. Here they see
+//! only text.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl<M: ChatModel> ChatModel for TextTools<M> {
     }
 }
 
-/// Returns a message without calls and results: both are text.
+/// Returns a message with calls and results as text.
 fn as_text(message: &Message, names: &WireNames) -> Message {
     match message {
         Message::Assistant(said) if !said.calls.is_empty() => {
@@ -69,12 +69,12 @@ struct Written<'a> {
     arguments: &'a RawValue,
 }
 
-/// Returns the calls in a text, with the arguments as they are written.
+/// Returns the calls in a text, with arguments as written.
 ///
-/// The calls may be in a list, also in one that has no end. What follows the last complete call is a call too, if it
-/// begins like one.
+/// They may be in a list, even one without end. What follows the last complete call counts if it begins like
+/// one.
 fn calls(text: &str) -> Vec<ToolCall> {
-    // A code block takes precedence over brackets in prose, such as those of formulas.
+    // A code block precedes brackets in prose, such as those of formulas.
     let block = text.split_once("```json").map_or(text, |(_, block)| block);
     let Some(start) = block.find(['[', '{']) else { return Vec::new() };
     let body = block.get(start..).unwrap_or_default();
@@ -94,7 +94,7 @@ fn calls(text: &str) -> Vec<ToolCall> {
         .collect()
 }
 
-/// Returns a call in text that is not JSON: the name, and everything after `arguments`.
+/// Returns the name, and everything after `arguments`, of a call that is not JSON.
 fn broken(body: &str) -> Option<(String, String)> {
     let (_, rest) = body.split_once("\"name\"")?;
     let name = rest.split('"').nth(1)?.to_owned();

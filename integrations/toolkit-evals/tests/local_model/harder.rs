@@ -1,4 +1,4 @@
-//! Ten harder tasks: several steps, corrected arguments, typed answers, teams, and a long conversation.
+//! Ten harder tasks: steps, corrected arguments, typed answers, teams, and a long conversation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,10 +10,9 @@ use toolkit_core::{BuildError, ClosureTool, ToolConfig, ToolError, ToolFilter, T
 use toolkit_evals::{CallMatch, Task, Transcript, Trial};
 use toolkit_llm::{Message, ModelOptions, ModelRetry};
 
-/// The context window of the long conversation, in tokens.
 const WINDOW: u64 = 4_096;
 
-/// The number of questions in the long conversation. Together they are longer than the window.
+/// The number of questions, together longer than the window.
 const TURNS: usize = 30;
 
 pub(crate) fn tasks() -> [Task; 10] {
@@ -28,7 +27,7 @@ pub(crate) fn tasks() -> [Task; 10] {
             .with_call("find_order", json!({"customer": "Ada"}))
             .with_call("order_status", json!({"order": "A-17"}))
             .with_answer_containing(["Bergen"]),
-        // The date must have another form than in the question.
+        // The date needs another form than in the question.
         task("Book a table for 4 people on December 24, 2026.")
             .with_call("book_table", json!({"date": "2026-12-24", "people": 4}))
             .with_answer_containing(["24"]),
@@ -60,7 +59,7 @@ pub(crate) fn tasks() -> [Task; 10] {
     ]
 }
 
-/// Compares a typed answer with the expected value. Texts are compared without regard to case.
+/// Compares a typed answer, without regard to case.
 fn is_answer(transcript: &Transcript, expected: &Value) -> Result<(), String> {
     let lower = |value: &Value| value.to_string().to_lowercase();
     let answer: Value = serde_json::from_str(&transcript.answer).map_err(|error| error.to_string())?;
@@ -93,7 +92,7 @@ struct Weather {
     celsius: f64,
 }
 
-/// An agent with a typed answer, which becomes the JSON of the output.
+/// An agent whose typed answer becomes JSON.
 struct Typed<T>(Agent, PhantomData<fn() -> T>);
 
 impl<T: ToolParams + Serialize + Send + 'static> RunAgent for Typed<T> {
@@ -111,7 +110,7 @@ impl<T: ToolParams + Serialize + Send + 'static> RunAgent for Typed<T> {
     }
 }
 
-/// An agent that is told a secret, many other things, and then the question.
+/// An agent told a secret, other things, and then the question.
 struct Long(Agent);
 
 impl RunAgent for Long {
@@ -134,7 +133,6 @@ impl RunAgent for Long {
     }
 }
 
-/// Returns the tools of all tasks.
 fn tools(names: &[&str]) -> Result<ToolRegistry, BuildError> {
     #[derive(Deserialize, schemars::JsonSchema)]
     struct Customer {
@@ -202,13 +200,13 @@ fn builder(trial: &Trial, name: &str) -> AgentBuilder {
         .retry(ModelRetry::never())
 }
 
-/// Builds the agent of the task with this number, beginning with 11.
+/// Builds the agent of a task, from 11 on.
 pub(crate) fn agent(trial: &Trial, number: usize) -> Result<Agent, AgentError> {
     let with_tools = |names: &[&str]| Ok::<_, AgentError>(builder(trial, "agent").tools(tools(names)?));
     let extracting = || builder(trial, "agent").instructions("Extract the facts of the text.").build();
     Ok(match number {
         11 => with_tools(&["add", "multiply"])?.build()?,
-        // A small model would call both tools at once, with an order that it made up.
+        // A small model would call both at once, with an order that it made up.
         12 => with_tools(&["find_order", "order_status"])?
             .tool_config(ToolConfig::default().with_parallel(false))
             .build()?,

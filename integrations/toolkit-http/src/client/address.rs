@@ -12,8 +12,7 @@ use tower_service::Service;
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 pub(super) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The ranges of IPv4 that are not public, each with the length of its prefix: IANA's registry of special-purpose
-/// addresses, multicast and the reserved addresses.
+/// IANA's registry of special-purpose addresses, multicast and reserved ones, each with its prefix length.
 const NOT_PUBLIC: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -32,7 +31,6 @@ const NOT_PUBLIC: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Returns whether an address belongs to the public internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -41,8 +39,12 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let is_in = |(base, length): &(Ipv4Addr, u32)| (address.to_bits() ^ base.to_bits()) >> (32 - length) == 0;
-    !NOT_PUBLIC.iter().any(is_in)
+    for (base, length) in NOT_PUBLIC {
+        if (address.to_bits() ^ base.to_bits()) >> (32 - length) == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 /// Only `2000::/3` is assigned for the public. An address that contains one of IPv4 is as public as that one.
@@ -50,11 +52,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(address) = address.to_ipv4_mapped() {
         return is_public_v4(address);
     }
-    let embedded =
-        |high: u16, low: u16| is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
     match address.segments() {
         // NAT64 and 6to4.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            is_public_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+        }
         // Protocols such as Teredo, and documentation.
         [0x2001, 0..0x200 | 0xdb8, ..] | [0x3fff, 0..0x1000, ..] => false,
         [0x2000..0x4000, ..] => true,
@@ -62,8 +64,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// The error for a server at an address that is not public. It does not show the address, because the model could
-/// explore a network with it.
+/// The error does not show the address, because the model could explore a network with it.
 #[derive(Debug)]
 pub(super) struct NotPublic(pub(super) String);
 
@@ -75,7 +76,6 @@ impl fmt::Display for NotPublic {
 
 impl Error for NotPublic {}
 
-/// Resolves names with the system, and refuses the addresses that are not allowed.
 #[derive(Clone)]
 pub(super) struct Resolver {
     system: GaiResolver,

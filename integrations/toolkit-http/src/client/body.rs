@@ -12,20 +12,20 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The byte-order mark of UTF-8, which some servers put before JSON.
+/// The byte-order mark, which some servers put before JSON.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A response body with limits on time and size. Reading fails if the server is silent for too long or sends
-/// too many bytes.
+/// A response body with limits on time and size.
+///
+/// Reading fails if the server is silent for too long or sends too many bytes.
 pub struct BoundedBody {
     body: Incoming,
     limits: HttpLimits,
-    /// The deadline for the complete answer.
+    /// The deadline of the complete answer.
     deadline: Instant,
-    /// A timer for the earlier of the idle limit and the deadline.
     alarm: Pin<Box<Sleep>>,
     received: usize,
-    /// Bytes that were read in advance. The next poll returns them.
+    /// Returned by the next poll.
     peeked: Option<Vec<u8>>,
     server_name: &'static str,
 }
@@ -50,7 +50,6 @@ impl Stream for BoundedBody {
                 }
                 Some(Ok(frame)) => frame,
             };
-            // Skip trailers: they contain nothing of interest.
             let Ok(bytes) = frame.into_data() else { continue };
             self.received = self.received.saturating_add(bytes.len());
             if self.received > self.limits.max_bytes {
@@ -69,12 +68,12 @@ impl BoundedBody {
         Self { body, limits, deadline: end, alarm, received: 0, peeked: None, server_name }
     }
 
-    /// Reads the next bytes. `None` is the end of the body.
+    /// Reads the next bytes; `None` at the end.
     pub async fn chunk(&mut self) -> Option<Result<Vec<u8>, HttpError>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Puts back bytes that were read. The next read returns them.
+    /// Puts back bytes for the next read.
     pub fn put_back(&mut self, bytes: Vec<u8>) {
         self.peeked = Some(bytes);
     }
@@ -91,8 +90,10 @@ impl BoundedBody {
         Ok(without_mark(all))
     }
 
-    /// Reads at most the first `most` bytes of the body, without a byte-order mark. Returns fewer bytes if reading
-    /// fails or takes longer than `limit`. For the message of a failed request, where the status is known already.
+    /// Reads at most the first `most` bytes, without a byte-order mark, and fewer if reading fails or takes
+    /// longer than `limit`.
+    ///
+    /// The bytes are for the message of a failed request, whose status is known.
     pub async fn head(&mut self, most: usize, limit: Duration) -> Vec<u8> {
         self.deadline = self.deadline.min(deadline(limit));
         let next_alarm = self.deadline.min(self.alarm.deadline());
@@ -127,7 +128,6 @@ impl fmt::Debug for BoundedBody {
     }
 }
 
-/// Returns a body without a byte-order mark.
 fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
     if body.starts_with(MARK) {
         body.drain(..MARK.len());

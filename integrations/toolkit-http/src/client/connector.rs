@@ -25,26 +25,25 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// The time without traffic before the first probe of a connection, and the time between two probes.
+/// The time without traffic before the first probe, and between two probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// The number of unanswered probes after which a connection counts as lost.
+/// The unanswered probes after which a connection is lost.
 const PROBES: u32 = 3;
 
-/// The time after which a connection counts as lost if the server does not acknowledge sent data.
+/// The time without acknowledgement of sent data after which a connection is lost.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
-/// Returns the maximum number of idle connections to keep for one server.
+/// Returns the maximum number of idle connections to one server.
 ///
-/// Unencrypted connections are not kept, because a new connection costs little. Small servers may close idle
+/// Unencrypted connections are not kept, because a new one costs little. Small servers may close idle
 /// connections at any time, and a request sent at that moment would be lost.
 #[must_use]
 pub fn max_idle_connections(is_plain: bool) -> usize {
     if is_plain { 0 } else { usize::MAX }
 }
 
-/// Returns the cryptography that the program has installed for the process, or that of the features.
 fn crypto_provider() -> Option<Arc<CryptoProvider>> {
     #[cfg(feature = "aws-lc-rs")]
     let of_features = Some(rustls::crypto::aws_lc_rs::default_provider());
@@ -61,28 +60,31 @@ fn crypto_provider() -> Option<Arc<CryptoProvider>> {
 /// # Errors
 /// The platform has no usable certificates, or there is no cryptography.
 pub fn tls_config(is_plain: bool) -> Result<ClientConfig, HttpError> {
-    let failed = |error: rustls::Error| {
-        HttpError::new(HttpErrorKind::Connection, format!("no encrypted connections: {error}"))
-    };
-    let provider = crypto_provider().ok_or_else(|| {
+    let Some(provider) = crypto_provider() else {
         let text = "no encrypted connections: enable the feature `aws-lc-rs` or `ring`, or install a `CryptoProvider` of `rustls`";
-        HttpError::new(HttpErrorKind::InvalidRequest, text)
-    })?;
+        return Err(HttpError::new(HttpErrorKind::InvalidRequest, text));
+    };
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(failed)?;
-    let builder = if is_plain {
+        .map_err(no_encryption)?;
+    let verifying = if is_plain {
         builder.with_root_certificates(RootCertStore::empty())
     } else {
-        builder.with_platform_verifier().map_err(failed)?
+        builder.with_platform_verifier().map_err(no_encryption)?
     };
-    Ok(builder.with_no_client_auth())
+    Ok(verifying.with_no_client_auth())
 }
 
-/// A proxy between the client and a server.
+fn no_encryption(error: rustls::Error) -> HttpError {
+    HttpError::new(HttpErrorKind::Connection, format!("no encrypted connections: {error}"))
+}
+
+fn tls_connector() -> Result<TlsConnector, HttpError> {
+    Ok(TlsConnector::from(Arc::new(tls_config(false)?)))
+}
+
 pub(super) struct Proxy {
     uri: Uri,
-    /// The value of the header `Proxy-Authorization`.
     pub(super) authorization: Option<HeaderValue>,
 }
 
@@ -100,18 +102,17 @@ impl Proxy {
     }
 }
 
-/// Opens connections to servers, directly or through a proxy.
 #[derive(Clone)]
 pub(super) struct Connector {
     /// For direct connections.
     tcp: HttpConnector<Resolver>,
-    /// For connections to a proxy, whose address may be private.
+    /// A proxy's address may be private.
     proxy_tcp: HttpConnector<Resolver>,
     public_only: bool,
-    /// Made for the first encrypted connection.
+    /// Created for the first encrypted connection.
     tls: Arc<OnceLock<Result<TlsConnector, HttpError>>>,
     proxies: Arc<Matcher>,
-    /// The time limit for opening a connection, including the TLS handshake.
+    /// Includes the TLS handshake.
     limit: Duration,
 }
 
@@ -135,14 +136,12 @@ impl Connector {
         Self { tcp: tcp(limits, true), public_only: true, ..self }
     }
 
-    /// Returns the proxy for requests to a URL.
     pub(super) fn proxy(&self, to: &Uri) -> Result<Option<Proxy>, HttpError> {
         self.proxies.intercept(to).as_ref().map(Proxy::new).transpose()
     }
 
     fn tls(&self) -> Result<TlsConnector, HttpError> {
-        let new = || tls_config(false).map(|config| TlsConnector::from(Arc::new(config)));
-        self.tls.get_or_init(new).clone()
+        self.tls.get_or_init(tls_connector).clone()
     }
 
     async fn connect(mut self, to: Uri) -> Result<TokioIo<Link>, Failure> {
@@ -154,19 +153,18 @@ impl Connector {
         let is_plain = is_plain(&to);
         let proxy = self.proxy(&to)?;
         let is_proxied = is_plain && proxy.is_some();
-        let tcp = match proxy {
+        let connection = match proxy {
             None => self.tcp.call(to).await?,
             Some(proxy) if is_plain => self.proxy_tcp.call(proxy.uri).await?,
             Some(Proxy { uri, authorization }) => {
-                let tunnel = Tunnel::new(uri, self.proxy_tcp.clone());
-                let mut tunnel = match authorization {
-                    Some(authorization) => tunnel.with_auth(authorization),
-                    None => tunnel,
-                };
+                let mut tunnel = Tunnel::new(uri, self.proxy_tcp.clone());
+                if let Some(authorization) = authorization {
+                    tunnel = tunnel.with_auth(authorization);
+                }
                 tunnel.call(to).await?
             }
         };
-        let tcp = tcp.into_inner();
+        let tcp = connection.into_inner();
         let stream: Box<dyn Duplex> = if is_plain {
             Box::new(tcp)
         } else {
@@ -176,7 +174,6 @@ impl Connector {
     }
 }
 
-/// Returns the TCP connector for servers or for proxies.
 fn tcp(limits: &HttpLimits, public_only: bool) -> HttpConnector<Resolver> {
     let mut tcp = HttpConnector::new_with_resolver(Resolver::new(public_only));
     tcp.enforce_http(false);
@@ -204,22 +201,23 @@ impl Service<Uri> for Connector {
         let limit = self.limit;
         let connected = self.clone().connect(to);
         Box::pin(async move {
-            timeout(limit, connected).await.unwrap_or_else(|_| {
-                let text = format!("no answer within {} s", limit.as_secs_f64());
-                Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
-            })
+            match timeout(limit, connected).await {
+                Ok(link) => link,
+                Err(_) => {
+                    let text = format!("no answer within {} s", limit.as_secs_f64());
+                    Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
+                }
+            }
         })
     }
 }
-/// A stream of bytes that can be read and written.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// A connection to a server or a proxy, with or without encryption.
 pub(super) struct Link {
     stream: Box<dyn Duplex>,
-    /// Whether a proxy reads the requests. If so, each request must contain its complete URL.
+    /// Requests to a proxy must contain their complete URL.
     is_proxied: bool,
 }
 

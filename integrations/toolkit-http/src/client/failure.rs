@@ -6,11 +6,11 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// The error of a request that got no usable answer. The message names neither the URL nor a secret.
+/// A request without a usable answer. The message names neither the URL nor a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpError {
     kind: HttpErrorKind,
-    /// What happened to the connection, with the words for the server and a colon, or nothing.
+    /// What happened to the connection, followed by a colon, or nothing.
     place: String,
     reason: String,
     is_connect: bool,
@@ -23,7 +23,7 @@ pub struct HttpError {
 pub enum HttpErrorKind {
     /// The URL, a header or the proxy cannot be used.
     InvalidRequest,
-    /// The address of the server is not public, and the client allows only public addresses.
+    /// The server's address is not public, and the client allows no others.
     NotAllowed,
     /// There is no connection, or it broke.
     Connection,
@@ -44,42 +44,42 @@ impl HttpError {
         Self { is_lasting: true, ..self }
     }
 
-    /// Returns the kind of the failure.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> HttpErrorKind {
         self.kind
     }
 
-    /// Returns the message without the words for what happened to the connection, if there was one.
+    /// Returns the message without what happened to the connection.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Returns whether the server has got nothing of the request: the connection could not be opened, or the request or
-    /// the address is refused here.
+    /// Returns whether the server has got nothing of the request.
     #[must_use]
     pub fn is_unsent(&self) -> bool {
         self.is_connect || matches!(self.kind, HttpErrorKind::InvalidRequest | HttpErrorKind::NotAllowed)
     }
 
-    /// Returns whether the same request would fail for the same reason, for example because of an invalid certificate.
+    /// Returns whether the same request would fail again, for example because of an invalid certificate.
     #[must_use]
     pub fn is_lasting(&self) -> bool {
         self.is_lasting
     }
 
-    /// Converts an error of a connection. `is_connect` is `true` if the connection could not be opened, and `false`
-    /// if it broke later. `server` is the words for the server in the message.
+    /// Converts an error of a connection, which could not be opened if `is_connect`, and broke later
+    /// otherwise.
+    ///
+    /// `server` is the words for the server.
     #[must_use]
     pub fn of_connection(error: &(dyn Error + 'static), is_connect: bool, server: &str) -> Self {
-        let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         let own = causes(error).find_map(|cause| cause.downcast_ref::<Self>());
         let kind = if let Some(own) = own {
             own.kind
         } else if causes(error).any(<dyn Error>::is::<NotPublic>) {
             HttpErrorKind::NotAllowed
-        } else if causes(error).any(|cause| cause.downcast_ref().is_some_and(timed_out)) {
+        } else if causes(error).any(is_timeout) {
             HttpErrorKind::TimedOut
         } else {
             HttpErrorKind::Connection
@@ -93,8 +93,10 @@ impl HttpError {
         Self { kind, place, reason: root_cause(error), is_connect, is_lasting }
     }
 
-    /// Returns the error of a time limit. `server` is the words for the server in the message, and `what` the words
-    /// for what it has not done, such as `has not answered`.
+    /// Returns the error of a time limit.
+    ///
+    /// `server` is the words for the server, and `what` those for what it has not done, such as `has not
+    /// answered`.
     #[must_use]
     pub fn timed_out(server: &str, what: &str, limit: Duration) -> Self {
         Self::new(HttpErrorKind::TimedOut, format!("{server} {what} within {} s", limit.as_secs_f64()))
@@ -115,25 +117,27 @@ impl fmt::Display for HttpError {
 
 impl Error for HttpError {}
 
-/// Returns whether another connection would fail for the same reason: the certificate of the server is invalid, or
-/// the head of its response is too large.
 fn is_lasting(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    let is_certificate = inner.and_then(|inner| inner.downcast_ref()).is_some_and(|error| {
-        matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
-    });
+    let is_certificate = matches!(
+        inner.and_then(|inner| inner.downcast_ref()),
+        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented)
+    );
     // The method of hyper for this error belongs to its server.
     let is_head = error.is::<hyper::Error>() && error.to_string().contains("message head is too large");
     is_certificate || is_head
 }
 
-/// Returns the error and its sources, beginning with `error` itself.
+fn is_timeout(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+}
+
+/// Begins with `error` itself.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
-/// Returns the message of the innermost cause of `error`. The outer messages only describe where the failure
-/// happened.
+/// Returns the message of the innermost cause. The outer messages only describe where it happened.
 #[must_use]
 pub fn root_cause(error: &(dyn Error + 'static)) -> String {
     causes(error).last().unwrap_or(error).to_string()

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 /// Parses a header. Errors and logs do not show the value, because it may be an API key.
 ///
 /// # Errors
-/// The name is no name of a header, or the value has other characters than visible ASCII characters.
+/// The name is no name of a header, or the value has other than visible ASCII characters.
 pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), HttpError> {
     let illegal = |text: String| HttpError::new(HttpErrorKind::InvalidRequest, text);
     let parsed = HeaderName::from_bytes(name.as_bytes())
@@ -18,32 +18,38 @@ pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Http
     Ok((parsed, value))
 }
 
-/// Returns the media type in the header `Content-Type`, in lowercase and without parameters, if present.
+/// Returns the media type of `Content-Type`, in lowercase and without parameters.
 #[must_use]
 pub fn media_type(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     text.split(';').next().map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty())
 }
 
-/// Returns whether a body with this media type is one JSON document.
+/// Returns whether this is the type of a JSON document.
 #[must_use]
 pub fn is_json(media_type: &str) -> bool {
     media_type == "application/json" || media_type.ends_with("+json") || media_type == "text/json"
 }
 
-/// Returns the pause that the headers request before a retry, in seconds, in milliseconds or as a date.
+/// Returns the requested pause before a retry, in seconds, in milliseconds or as a date.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let millis = text("retry-after-ms").and_then(|wait| wait.parse::<f64>().ok());
-    let standard = text(RETRY_AFTER.as_str());
-    let seconds = millis.map(|wait| wait / 1e3).or_else(|| standard?.parse().ok());
-    if let Some(wait) = seconds {
-        return Duration::try_from_secs_f64(wait).ok();
+    if let Some(text) = trimmed(headers, "retry-after-ms")
+        && let Ok(millis) = text.parse::<f64>()
+    {
+        return Duration::try_from_secs_f64(millis / 1e3).ok();
     }
-    let date = httpdate::parse_http_date(standard?).ok()?;
+    let text = trimmed(headers, RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = text.parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
     // A date in the past allows an immediate retry.
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+fn trimmed<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
 }
 
 #[cfg(test)]

@@ -18,15 +18,15 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpLimits {
-    /// The time limit for connecting to the server. Default: 10 s.
+    /// The time limit for connecting; 10 s by default.
     pub connect: Duration,
-    /// The time limit for the complete answer. Default: 30 min.
+    /// The time limit for the complete answer; 30 min by default.
     pub total: Duration,
-    /// The maximum time without new data. It applies before the first part of a stream, and between two parts
-    /// of any answer. Before an answer that is not streamed, the server may be silent for up to
-    /// [`total`](Self::total). Default: 2 min.
+    /// The maximum time without new data, 2 min by default. It applies before the first part of a stream, and
+    /// between two parts of any answer. Before another answer, the server may be silent for up to
+    /// [`total`](Self::total).
     pub idle: Duration,
-    /// The maximum size of an answer in bytes. Default: 64 MiB.
+    /// The maximum size of an answer, in bytes; 64 MiB by default.
     pub max_bytes: usize,
 }
 
@@ -42,17 +42,17 @@ impl Default for HttpLimits {
 }
 
 setters! { HttpLimits:
-    /// Sets the time limit for connecting to the server.
+    /// Sets the time limit for connecting.
     with_connect(connect: Duration) = connect;
     /// Sets the time limit for the complete answer.
     with_total(total: Duration) = total;
     /// Sets the maximum time without new data.
     with_idle(idle: Duration) = idle;
-    /// Sets the maximum size of an answer in bytes.
+    /// Sets the maximum size of an answer, in bytes.
     with_max_bytes(max_bytes: usize) = max_bytes;
 }
 
-/// Returns the instant after the duration `limit`. Limits `limit` to one year, to avoid an overflow.
+/// Returns the instant after `limit`, at most one year.
 #[must_use]
 pub fn deadline(limit: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -5,13 +5,11 @@ use http::Request;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use toolkit_core::redaction::{Redacted, Redactor, is_secret_name};
 
-/// Substrings that mark a header as secret if its name contains one of them.
 const SECRET_NAMES: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
-/// The maximum number of characters of an unexpected response body in an error message.
 const SHOWN_CHARS: usize = 300;
 
-/// Returns the secrets in the headers of a request, to remove from what its server answers.
+/// Returns the secrets in the headers of a request, to remove from the answer.
 ///
 /// ```
 /// use http::HeaderMap;
@@ -27,7 +25,7 @@ pub fn secrets(headers: &HeaderMap) -> Redactor {
     for (name, value) in headers {
         let is_secret = SECRET_NAMES.iter().any(|part| name.as_str().contains(part));
         let Some(value) = value.to_str().ok().filter(|_| is_secret) else { continue };
-        // The scheme is no secret: `Bearer`, for example.
+        // The scheme, such as `Bearer`, is no secret.
         let scheme = value.split_once(' ').filter(|_| name.as_str().ends_with("authorization"));
         redactor.add(scheme.map_or(value, |(_, secret)| secret));
         for cookie in value.split(';').filter(|_| name == COOKIE) {
@@ -63,7 +61,7 @@ pub(super) fn request_secrets(request: &Request<Bytes>) -> Redactor {
     redactor
 }
 
-/// Returns the headers of an answer without secrets. Values with `…` are UTF-8, which [`header_text`] reads.
+/// Returns headers without secrets. Values with `…` are UTF-8, which [`header_text`] reads.
 #[must_use]
 pub fn redacted_headers(headers: &HeaderMap, redactor: &Redactor) -> HeaderMap {
     let mut redacted = headers.clone();
@@ -86,7 +84,7 @@ pub fn header_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Returns the beginning of an unexpected body, for an error message: at most 300 characters.
+/// Returns at most 300 characters of a body, for errors.
 #[must_use]
 pub fn shown(body: &Redacted) -> String {
     let text = body.as_str().trim();

@@ -9,8 +9,8 @@ use tokio::net::TcpListener;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
-/// Starts a server that reads the head of one request, sends `answer` and closes the connection. Returns the
-/// address of the server, and a future that returns the head of the request.
+/// Starts a server that reads the head of one request, sends `answer` and closes the connection. Returns its
+/// address, and a future for the head.
 async fn server(answer: &'static [u8]) -> (String, impl Future<Output = String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -32,7 +32,6 @@ fn client(limits: HttpLimits, proxies: Matcher) -> HttpClient {
     HttpClient::with_connector(Connector::with_proxies(&limits, proxies), limits)
 }
 
-/// Sends a request to `url`, and returns the status and a text of its server without the secrets of the request.
 async fn send(client: &HttpClient, url: &str) -> Result<(u16, String), HttpError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = parse_url(url)?;
@@ -136,7 +135,7 @@ async fn a_proxy_may_be_private_where_servers_must_be_public() {
     assert!(head.starts_with("GET http://models.test/ "), "{head}");
 }
 
-/// Serves on one port, and returns its URL and the number of connections so far.
+/// Returns the URL of a server and its connections.
 async fn counted() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -21,15 +21,15 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// The pause after a connection that could not be accepted, for instance because too many files are open.
+/// The pause after a failed accept, for instance because too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 impl HttpGuards {
     /// Binds an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free. Also if other machines can reach it, and no hosts are named or a required token is
-    /// missing.
+    /// The address is not free, or other machines can reach it although no hosts are named or a required
+    /// token is missing.
     pub async fn bind(&self, address: impl ToSocketAddrs) -> io::Result<TcpListener> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -47,12 +47,12 @@ impl HttpGuards {
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    /// Accepts connections until `stop` is ready, and then waits for the responses that are not complete. Connections
-    /// that are open when the future is dropped are closed. `answer` returns the response to a request.
+    /// Accepts connections until `stop` is ready, and then waits for the incomplete responses. Dropping the
+    /// future closes open connections.
     ///
-    /// A connection is closed if the headers of its next request do not arrive within the read timeout, or if its client
-    /// takes nothing of a waiting response within the write timeout. Connections of an address beyond its
-    /// [limit](super::PeerLimits::max_connections_per_address) are closed at once.
+    /// A connection is closed if the headers of its next request miss the read timeout, or if its client
+    /// takes nothing of a waiting response within the write timeout. Connections beyond the
+    /// [limit](super::PeerLimits::max_connections_per_address) of an address are closed at once.
     pub async fn accept<F>(
         &self,
         listener: TcpListener,
@@ -93,7 +93,7 @@ impl HttpGuards {
         shutdown.shutdown().await;
     }
 
-    /// Does the same as [`accept`](Self::accept), and waits for the responses no longer than the grace time.
+    /// Does the same as [`accept`](Self::accept), but waits for responses only for the grace time.
     pub async fn serve<F>(
         &self,
         listener: TcpListener,
@@ -120,7 +120,7 @@ impl HttpGuards {
     }
 }
 
-/// Waits for the next connection. A client that has already left is passed over.
+/// Passes over a client that has already left.
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {

@@ -6,7 +6,6 @@ use http::uri::Authority;
 /// The names of this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// A host of the header `Host`, or an accepted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     name: String,
@@ -15,7 +14,6 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Reads the header of a request.
     pub(super) fn of_request(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
         Some(Self { name: normal_name(authority.host()), port: authority.port_u16() })
@@ -27,7 +25,6 @@ impl Host {
         Self::of_request(text).unwrap_or_else(|| Self { name: normal_name(text), port: None })
     }
 
-    /// Returns whether the host is this machine, with any port.
     pub(super) fn is_loopback(&self) -> bool {
         LOOPBACK.contains(&self.name.as_str())
     }
@@ -41,7 +38,6 @@ fn normal_name(host: &str) -> String {
     host.trim_matches(['[', ']']).to_ascii_lowercase()
 }
 
-/// An origin of the header `Origin`, or an accepted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The scheme and the name of the host, or nothing for the origin `null`.
@@ -51,7 +47,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// Reads the header of a request. A port that is left out is the port of the scheme.
+    /// A missing port is that of the scheme.
     pub(super) fn of_request(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("null") {
@@ -69,7 +65,7 @@ impl Origin {
         Some(Self { site, port: authority.port_u16().or(port), has_any_port: false })
     }
 
-    /// Reads an accepted origin. The port `*` stands for any port.
+    /// The port `*` stands for any port.
     pub(super) fn accepted(text: &str) -> Option<Self> {
         match text.trim().strip_suffix(":*") {
             Some(site) => Some(Self { has_any_port: true, ..Self::of_request(site)? }),
@@ -82,14 +78,13 @@ impl Origin {
     }
 }
 
-/// Returns the origins of pages that a browser has loaded from this machine.
 pub(super) fn loopback_origins() -> Vec<Origin> {
-    let site = |scheme: &'static str| {
-        LOOPBACK.map(|name| Origin {
-            site: Some((scheme.to_owned(), name.to_owned())),
-            port: None,
-            has_any_port: true,
-        })
-    };
-    [site("http"), site("https")].concat()
+    let mut origins = Vec::new();
+    for scheme in ["http", "https"] {
+        for name in LOOPBACK {
+            let site = Some((scheme.to_owned(), name.to_owned()));
+            origins.push(Origin { site, port: None, has_any_port: true });
+        }
+    }
+    origins
 }

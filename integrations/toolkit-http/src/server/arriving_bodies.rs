@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// The bodies that are still arriving, in the order in which they began. Clones share them.
+/// The arriving bodies, in the order in which they began. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct ArrivingBodies(Arc<Mutex<ArrivedBytes>>);
 
 #[derive(Default)]
 struct ArrivedBytes {
     all: usize,
-    /// The bytes of each body, and what tells its reader to give up.
+    /// The bytes of each body, and its signal of displacement.
     bodies: BTreeMap<u64, (usize, Arc<Notify>)>,
     next: u64,
 }
@@ -24,7 +24,6 @@ pub(super) struct ArrivingBody {
 }
 
 impl ArrivingBodies {
-    /// Begins a body.
     pub(super) fn begin(&self) -> ArrivingBody {
         let mut arrived = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let number = arrived.next;
@@ -34,8 +33,8 @@ impl ArrivingBodies {
 }
 
 impl ArrivingBody {
-    /// Adds bytes to the body. While all bodies have more than `limit` bytes, the one that has begun first is displaced:
-    /// a client that sends slowly makes room for others.
+    /// Adds bytes to the body. While all bodies have more than `limit` bytes, the first one is displaced: a
+    /// client that sends slowly makes room for others.
     pub(super) fn add(&self, bytes: usize, limit: usize) {
         let mut arrived = self.bodies.0.lock().unwrap_or_else(PoisonError::into_inner);
         arrived.all += bytes;
@@ -48,7 +47,6 @@ impl ArrivingBody {
         }
     }
 
-    /// Waits until the body is displaced.
     pub(super) async fn displaced(&self) {
         self.displaced.notified().await;
     }

@@ -22,8 +22,8 @@ use tokio::time::timeout;
 
 /// The guards in front of a server.
 ///
-/// By default, they accept requests to names of this machine and from pages of this machine, and require no token.
-/// `Debug` does not show the token.
+/// By default, they accept requests to names and from pages of this machine, and require no token. `Debug`
+/// does not show the token.
 ///
 /// ```
 /// use toolkit_http::server::HttpGuards;
@@ -37,7 +37,7 @@ use tokio::time::timeout;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpGuards {
-    /// The accepted hosts. Without any, names of this machine are accepted.
+    /// Without any, names of this machine are accepted.
     pub(super) hosts: Vec<Host>,
     origins: Vec<Origin>,
     token: Option<Arc<str>>,
@@ -47,13 +47,14 @@ pub struct HttpGuards {
     pub requires_token: bool,
     /// The maximum size of a request's body in bytes, 4 MiB by default.
     pub max_body: usize,
-    /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default. Connections that
-    /// are unused for this time are closed, also if their clients do not read
+    /// The time for the headers of a request to arrive, and then for its body; 30 seconds by default.
+    ///
+    /// Connections that are unused for this time are closed, also if their clients do not read
     /// ([`write_timeout`](PeerLimits::write_timeout)).
     pub read_timeout: Duration,
-    /// The time for running requests to end after the server was told to stop, 10 seconds by default.
+    /// The time for running requests after the server was told to stop, 10 seconds by default.
     pub grace: Duration,
-    /// The maximum number of open connections, 1,024 by default. Further connections wait until one is closed.
+    /// The maximum number of open connections, 1,024 by default. Further ones wait.
     pub max_connections: usize,
     /// The limits for clients that hold connections and memory.
     pub peers: PeerLimits,
@@ -61,8 +62,9 @@ pub struct HttpGuards {
 }
 
 impl HttpGuards {
-    /// Creates the guards of a server with these methods, such as `GET, POST`. Pages of accepted origins may read the
-    /// response headers in `exposed_headers`.
+    /// Creates the guards of a server with methods such as `GET, POST`.
+    ///
+    /// Pages of accepted origins may read the response headers in `exposed_headers`.
     #[must_use]
     pub fn new(methods: &'static str, exposed_headers: &'static str) -> Self {
         Self {
@@ -80,20 +82,24 @@ impl HttpGuards {
         }
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. An empty list restores the default: only
-    /// names of this machine, so that no web page can reach the server through a host name of its own (DNS rebinding).
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// By default, and with an empty list, only names of this machine are accepted, against DNS rebinding.
     pub fn set_hosts<T: Into<String>>(&mut self, hosts: impl IntoIterator<Item = T>) {
         self.hosts = hosts.into_iter().map(|host| Host::accepted(&host.into())).collect();
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com` or `http://localhost:*`.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com` or
+    /// `http://localhost:*`.
+    ///
     /// Requests without this header are always accepted. Pages of accepted origins may read the responses.
     pub fn set_origins<T: Into<String>>(&mut self, origins: impl IntoIterator<Item = T>) {
         self.origins = origins.into_iter().filter_map(|origin| Origin::accepted(&origin.into())).collect();
     }
 
-    /// Requires the header `Authorization: Bearer …` with this token. Spaces and line breaks around the token are
-    /// ignored. An empty token refuses every request.
+    /// Requires the header `Authorization: Bearer …` with this token.
+    ///
+    /// White space around the token is ignored. An empty token refuses every request.
     pub fn set_token(&mut self, token: &str) {
         self.token = Some(token.trim().into());
     }
@@ -104,8 +110,8 @@ impl HttpGuards {
         self.token.is_some()
     }
 
-    /// Checks the host and the origin of a request, and has it answered. Answers the question of a browser whether a
-    /// page of an accepted origin may send a request, and lets the page read the response.
+    /// Checks the host and the origin of a request, and has it answered. Also answers the preflight of a
+    /// browser for accepted origins, and lets their pages read the response.
     ///
     /// # Errors
     /// The host or the origin is not accepted.
@@ -139,7 +145,7 @@ impl HttpGuards {
     /// A token is required, and the request has none or another one.
     pub fn authorize(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(token) = &self.token else { return Ok(()) };
-        // Digests are compared, so that the time of the comparison reveals nothing about the token.
+        // Comparing digests takes a time that reveals nothing about the token.
         let digest = |token: &str| hmac_sha256::Hash::hash(token.as_bytes());
         if !token.is_empty() && bearer(headers).is_some_and(|given| digest(given) == digest(token)) {
             return Ok(());
@@ -147,8 +153,9 @@ impl HttpGuards {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "a bearer token is required"))
     }
 
-    /// Reads the body of a request within the limits of time and size. Unless a token is required, the body
-    /// [counts](PeerLimits::max_unauthenticated) among those that are still arriving.
+    /// Reads the body of a request within the limits of time and size.
+    ///
+    /// Unless a token is required, it [counts](PeerLimits::max_unauthenticated) as still arriving.
     ///
     /// # Errors
     /// The body is too large, does not arrive in time, or ends too early.
@@ -163,15 +170,15 @@ impl HttpGuards {
         }
     }
 
-    /// Does the same as [`read_body`](Self::read_body) for a request whose token the server has checked itself.
+    /// Does the same as [`read_body`](Self::read_body) for a request whose token the server has checked
+    /// itself.
     ///
     /// # Errors
-    /// The body is too large, does not arrive in time, or ends too early.
+    /// As for [`read_body`](Self::read_body).
     pub async fn read_authenticated_body(&self, body: HttpBody) -> Result<Bytes, Refusal> {
         self.read(body, |_| {}).await
     }
 
-    /// Reads a body. `arrived` gets the number of bytes of each part.
     async fn read(&self, body: HttpBody, arrived: impl Fn(usize)) -> Result<Bytes, Refusal> {
         let reading = async {
             let mut body = Limited::new(body, self.max_body);
@@ -217,14 +224,14 @@ impl HttpGuards {
     }
 
     fn check_origin(&self, origin: &HeaderValue) -> Result<(), Refusal> {
-        let origin = origin.to_str().ok().and_then(Origin::of_request);
-        if origin.is_some_and(|origin| self.origins.iter().any(|accepted| accepted.accepts(&origin))) {
+        if let Some(origin) = origin.to_str().ok().and_then(Origin::of_request)
+            && self.origins.iter().any(|accepted| accepted.accepts(&origin))
+        {
             return Ok(());
         }
         Err(Refusal::new(StatusCode::FORBIDDEN, "the origin of the request is not allowed"))
     }
 
-    /// Returns the answer to the question of a browser whether a page may send a request with these headers.
     fn preflight(&self, headers: &HeaderMap) -> Response<HttpBody> {
         let mut response = Response::new(HttpBody::default());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -245,7 +252,6 @@ impl fmt::Debug for HttpGuards {
     }
 }
 
-/// Returns the refusal of a body that takes too long.
 fn late() -> Refusal {
     Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time")
 }
@@ -254,5 +260,8 @@ fn late() -> Refusal {
 #[must_use]
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return None;
+    }
+    Some(token.trim())
 }

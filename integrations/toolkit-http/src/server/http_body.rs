@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 /// The body of a request or a response, in place of the body types of HTTP libraries.
 ///
-/// The parts of a body are passed on as they come: a stream of events is not collected.
+/// Its parts are passed on as they come: a stream of events is not collected.
 ///
 /// ```
 /// use http_body::Body;
@@ -51,7 +51,7 @@ impl HttpBody {
         Self::new(Parts(Box::pin(parts)))
     }
 
-    /// Returns the parts of the body, without its trailers.
+    /// Returns the parts without the trailers.
     #[must_use]
     pub fn into_stream(
         self,
@@ -80,7 +80,6 @@ impl Body for HttpBody {
     }
 }
 
-/// A body without bytes.
 impl Default for HttpBody {
     fn default() -> Self {
         Self::new(Empty::<Bytes>::new())
@@ -112,7 +111,6 @@ impl From<&'static str> for HttpBody {
 }
 
 pin_project! {
-    /// A body of another library, with its data as bytes.
     struct InBytes<B> {
         #[pin]
         body: B,
@@ -131,10 +129,8 @@ where
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = self.project().body.poll_frame(context);
-        frame
-            .map_ok(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
-            .map_err(Into::into)
+        let polled = self.project().body.poll_frame(context);
+        polled.map_ok(|frame| frame.map_data(all_bytes)).map_err(Into::into)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -146,7 +142,10 @@ where
     }
 }
 
-/// A body with the parts of a stream.
+fn all_bytes(mut data: impl Buf) -> Bytes {
+    data.copy_to_bytes(data.remaining())
+}
+
 struct Parts<S>(Pin<Box<S>>);
 
 impl<S: Stream<Item = Result<Bytes, E>>, E> Body for Parts<S> {
@@ -166,7 +165,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// A body whose data is in pieces, as another library may have it.
+    /// A body whose data is in pieces.
     struct InPieces;
 
     impl Body for InPieces {

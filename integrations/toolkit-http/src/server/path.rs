@@ -6,8 +6,8 @@ use toolkit_core::error::BuildProblem;
 /// Returns the path of a server, with a slash before it and none after it; the empty path stays empty.
 ///
 /// # Errors
-/// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
-/// a part begins with `:` or `*`, which routers take for the name of a parameter.
+/// A character is not percent-encoded, or a part is `.` or `..` or begins with `:` or `*`, which routers take
+/// for a parameter.
 pub fn checked_path(path: &str) -> Result<String, BuildError> {
     let path = path.trim_matches('/');
     for part in path.split('/') {
@@ -20,12 +20,14 @@ pub fn checked_path(path: &str) -> Result<String, BuildError> {
     Ok(if path.is_empty() { String::new() } else { format!("/{path}") })
 }
 
-/// Returns whether a text may be between two slashes of a URL.
+/// Returns whether no character must be percent-encoded.
+fn is_legal(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c))
+}
+
 fn is_part(text: &str) -> bool {
     let mut encoded = text.split('%');
     let plain = encoded.next().unwrap_or_default();
-    let is_legal =
-        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c));
     if !is_legal(plain) {
         return false;
     }

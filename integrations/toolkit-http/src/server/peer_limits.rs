@@ -5,23 +5,26 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The maximum number of open connections of an address of another machine, unless the program sets one.
+/// The default for addresses of other machines.
 const MAX_CONNECTIONS_PER_ADDRESS: usize = 256;
 
-/// The limits for clients that hold connections and memory of a server.
+/// The limits for clients that hold connections and memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerLimits {
-    /// The time in which a client must take a further part of a waiting response. After it, the connection is closed.
-    /// By default, the [read timeout](super::HttpGuards::read_timeout).
+    /// The time in which a client must take a further part of a waiting response before the connection is
+    /// closed; the [read timeout](super::HttpGuards::read_timeout) by default.
     pub write_timeout: Option<Duration>,
-    /// The maximum number of open connections of one address. Further connections are closed at once. By default, 256
-    /// for addresses of other machines, and no limit for this machine, where a proxy may connect for many clients.
+    /// The maximum number of open connections of one address; further ones are closed at once.
+    ///
+    /// By default, 256 for addresses of other machines, and no limit for this machine, where a proxy may
+    /// connect for many clients.
     ///
     /// An address of IPv6 stands for its network of 64 bits, which one client has as a whole.
     pub max_connections_per_address: Option<usize>,
-    /// The maximum size of all bodies that are still arriving, in bytes, 64 MiB by default. Beyond it, the body that has
-    /// begun first is refused. Bodies of requests with a checked token do not count.
+    /// The maximum size in bytes of all bodies that are still arriving, 64 MiB by default.
+    ///
+    /// Beyond it, the one that has begun first is refused. Requests with a checked token do not count.
     pub max_unauthenticated: usize,
 }
 
@@ -31,7 +34,6 @@ impl Default for PeerLimits {
     }
 }
 
-/// The number of open connections of each address.
 #[derive(Clone, Default)]
 pub(super) struct ConnectionCounts(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
@@ -42,7 +44,7 @@ pub(super) struct CountedConnection {
 }
 
 impl ConnectionCounts {
-    /// Counts a connection. Returns `None` if its address has as many as `limits` allow.
+    /// Counts a connection; `None` if its address has too many.
     pub(super) fn admit(&self, address: IpAddr, limits: &PeerLimits) -> Option<CountedConnection> {
         let address = address.to_canonical();
         let default = if address.is_loopback() { usize::MAX } else { MAX_CONNECTIONS_PER_ADDRESS };
@@ -81,7 +83,7 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    /// The number of connections that are admitted from an address, at most 1,000.
+    /// At most 1,000.
     fn admitted(counts: &ConnectionCounts, address: &str, limits: &PeerLimits) -> Vec<CountedConnection> {
         let address = address.parse().expect("an address");
         (0..1_000).map_while(|_| counts.admit(address, limits)).collect()

@@ -4,13 +4,13 @@ use super::http_body::HttpBody;
 use http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 
-/// A request that a guard refuses, before the server acts on it.
+/// A request that a guard refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
     /// The status of the response.
     pub status: StatusCode,
-    /// What is wrong with the request.
+    /// What is wrong.
     pub message: &'static str,
 }
 
@@ -19,7 +19,7 @@ impl Refusal {
         Self { status, message }
     }
 
-    /// Returns a response with the message as text, and with a challenge if a token is required.
+    /// Returns the message as text, with a challenge if a token is required.
     #[must_use]
     pub fn into_response(self) -> Response<HttpBody> {
         let mut response = Response::new(HttpBody::from(self.message));

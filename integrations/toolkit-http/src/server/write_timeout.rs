@@ -20,7 +20,6 @@ impl<S> WriteTimeout<S> {
         Self { stream, limit, waiting: None }
     }
 
-    /// Fails in place of a write that has waited for too long.
     fn limited(
         &mut self,
         context: &mut Context<'_>,

@@ -8,15 +8,14 @@ use toolkit_http::client::{redacted_headers, root_cause, shown};
 use toolkit_llm::WireError;
 use toolkit_llm::{ModelError, ModelErrorKind};
 
-/// Converts an error of `genai`, and removes the `secrets` of the request from its message.
+/// Converts an error, and removes the `secrets` from its message.
 pub(super) fn of_genai(error: Error, secrets: &Redactor) -> ModelError {
     let error = convert(error, secrets);
     let message = secrets.redact(error.message());
     error.with_message(message)
 }
 
-/// Converts an error of `genai`. Removes secrets only from response bodies, because these are shortened
-/// afterwards. A shortened secret could not be found.
+/// Converts an error. Removes secrets only from response bodies, before these are shortened.
 fn convert(error: Error, secrets: &Redactor) -> ModelError {
     let kind = match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
@@ -26,7 +25,7 @@ fn convert(error: Error, secrets: &Redactor) -> ModelError {
             return fault::of_status(status, &redacted_headers(&headers, secrets), &redacted(&body, secrets));
         }
         Error::WebStream { error, .. } => return of_stream(error, secrets),
-        // An error in the middle of a stream is usually a temporary failure of the provider.
+        // An error within a stream is usually a temporary failure.
         Error::ChatResponse { body, .. } => {
             return match WireError::of_failure(&body) {
                 Some(error) => ModelError::of_wire(ModelErrorKind::Unavailable, &error),
@@ -94,16 +93,14 @@ pub(super) fn of_reqwest(error: &reqwest::Error) -> ModelError {
 }
 
 fn of_stream(error: BoxError, secrets: &Redactor) -> ModelError {
-    let error = match error.downcast::<reqwest::Error>() {
-        Ok(error) => return of_reqwest(&error),
-        Err(error) => error,
-    };
-    let error = match error.downcast::<Error>() {
-        Ok(error) => return convert(*error, secrets),
-        Err(error) => error,
-    };
-    if error.is::<StreamTimeout>() {
-        return ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {error}"));
+    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
+        return of_reqwest(error);
     }
-    ModelError::new(ModelErrorKind::Connection, root_cause(&*error))
+    match error.downcast::<Error>() {
+        Ok(error) => convert(*error, secrets),
+        Err(silence) if silence.is::<StreamTimeout>() => {
+            ModelError::new(ModelErrorKind::TimedOut, format!("the model's server is silent: {silence}"))
+        }
+        Err(error) => ModelError::new(ModelErrorKind::Connection, root_cause(&*error)),
+    }
 }

@@ -18,13 +18,13 @@ pub(super) fn whole(
     read(content, reasoning_content, stop_reason, &usage, request, adapter)
 }
 
-/// Converts the last event of a streamed `genai` response, which contains the complete answer.
+/// Converts the last event, which contains the complete answer.
 pub(super) fn streamed(
     end: StreamEnd,
     request: &ModelRequest,
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
-    // Every provider sends a finish reason: a stream without a reason was cut off.
+    // Every provider sends a finish reason: without one, the stream was cut off.
     let stop = Some(end.captured_stop_reason.ok_or_else(ModelError::cut)?);
     let content = end.captured_content.unwrap_or_default();
     let usage = end.captured_usage.unwrap_or_default();
@@ -40,26 +40,24 @@ fn read(
     adapter: AdapterKind,
 ) -> Result<ModelResponse, ModelError> {
     let names = names(request);
-    let calls = content.parts().iter().filter_map(ContentPart::as_tool_call).enumerate();
-    let calls = calls.map(|(index, call)| {
+    let mut calls = Vec::new();
+    for call in content.parts().iter().filter_map(ContentPart::as_tool_call) {
         let name = names.unspell(&call.fn_name);
-        ToolCall::new(call.call_id.as_str(), name, arguments(&call.fn_arguments)).with_index(index)
-    });
-    let calls: Vec<ToolCall> = calls.collect();
+        let received = ToolCall::new(call.call_id.as_str(), name, arguments(&call.fn_arguments));
+        calls.push(received.with_index(calls.len()));
+    }
     let finish = finish(stop, !calls.is_empty());
-    let text = content.texts().concat();
     let has_media = !content.binaries().is_empty();
-    let native = native(content, reasoning.clone(), adapter);
-    let reasoning = reasoning.unwrap_or_default();
-    let mut message = AssistantMessage::text(text).with_calls(calls);
-    message.reasoning = reasoning;
-    message.native = native;
-    let response = ModelResponse::from(message).with_finish(finish).with_usage(usage_of(usage));
-    let response = response.with_losses(losses(request, adapter));
+    let mut message = AssistantMessage::text(content.texts().concat()).with_calls(calls);
+    message.native = native(content, reasoning.clone(), adapter);
+    message.reasoning = reasoning.unwrap_or_default();
+    let response = ModelResponse::from(message)
+        .with_finish(finish)
+        .with_usage(usage_of(usage))
+        .with_losses(losses(request, adapter));
     if has_media { Ok(response) } else { response.unless_empty() }
 }
 
-/// Returns the arguments of a tool call as a string.
 fn arguments(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -67,24 +65,25 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// Returns the JSON of the answer in the form of `genai`, to send back in later requests.
+/// Returns the JSON of the answer in the form of `genai`, for later requests.
 fn native(
     content: MessageContent,
     reasoning: Option<String>,
     adapter: AdapterKind,
 ) -> Option<NativeMessages> {
     let has_reasoning = content.contains_reasoning_content();
-    let parts = content.into_parts().into_iter().map(|part| match part {
-        ContentPart::ToolCall(mut call) => {
-            call.fn_arguments = sendable(call.fn_arguments);
-            ContentPart::ToolCall(call)
+    let mut parts = content.into_parts();
+    for part in &mut parts {
+        if let ContentPart::ToolCall(call) = part {
+            call.fn_arguments = sendable(call.fn_arguments.take());
         }
-        other => other,
-    });
-    let message = ChatMessage::assistant(parts.collect::<Vec<_>>());
-    let message = message.with_reasoning_content(reasoning.filter(|_| !has_reasoning));
-    let message = serde_json::to_value(message).ok()?;
-    Some(NativeMessages::new(native_format(adapter), vec![message]))
+    }
+    let mut message = ChatMessage::assistant(parts);
+    if !has_reasoning {
+        message = message.with_reasoning_content(reasoning);
+    }
+    let json = serde_json::to_value(message).ok()?;
+    Some(NativeMessages::new(native_format(adapter), vec![json]))
 }
 
 fn finish(stop: Option<StopReason>, has_calls: bool) -> FinishReason {
@@ -99,13 +98,17 @@ fn finish(stop: Option<StopReason>, has_calls: bool) -> FinishReason {
 }
 
 fn usage_of(usage: &chat::Usage) -> Usage {
-    let count =
-        |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or_default();
-    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-    let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens);
-    let written = usage.prompt_tokens_details.as_ref().and_then(|details| details.cache_creation_tokens);
-    Usage::new(count(usage.prompt_tokens), count(usage.completion_tokens))
-        .with_cached_input(count(cached))
-        .with_cache_write(count(written))
-        .with_reasoning(count(reasoning))
+    let mut counts = Usage::new(count(usage.prompt_tokens), count(usage.completion_tokens));
+    if let Some(details) = &usage.prompt_tokens_details {
+        counts.cached_input_tokens = count(details.cached_tokens);
+        counts.cache_write_tokens = count(details.cache_creation_tokens);
+    }
+    if let Some(details) = &usage.completion_tokens_details {
+        counts.reasoning_tokens = count(details.reasoning_tokens);
+    }
+    counts
+}
+
+fn count(tokens: Option<i32>) -> u64 {
+    u64::try_from(tokens.unwrap_or_default()).unwrap_or_default()
 }

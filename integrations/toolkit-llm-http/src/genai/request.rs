@@ -15,17 +15,16 @@ use toolkit_core::{Content, Media, ToolOutput, ToolResult};
 use toolkit_llm::hosted::HostedTool;
 use toolkit_llm::model::{RequestLoss, Thinking};
 use toolkit_llm::transport::native_losses;
-use toolkit_llm::{ApiFormat, DefinitionOptions, Definitions};
+use toolkit_llm::{ApiFormat, DefinitionLoss, DefinitionOptions, Definitions};
 use toolkit_llm::{AssistantMessage, Message};
 use toolkit_llm::{ModelRequest, model as service};
 
-/// The API format whose rules for tool names apply. Names that follow these rules are valid for all
-/// providers.
+/// The rules for tool names, valid for all providers.
 const NAMES: ApiFormat = ApiFormat::OpenAiChat;
-/// The API format whose rules for schemas apply. `genai` itself adapts the schemas to each provider.
+/// The rules for schemas, which `genai` adapts to each provider.
 const SCHEMAS: ApiFormat = ApiFormat::Anthropic;
 
-/// Returns the format name of messages that are stored in the JSON of this kind of API.
+/// Returns the format name of messages of this API.
 pub(super) fn native_format(adapter: AdapterKind) -> String {
     format!("genai:{adapter}")
 }
@@ -36,20 +35,23 @@ pub(super) fn names(request: &ModelRequest) -> WireNames {
 
 pub(super) fn chat(request: &ModelRequest, adapter: AdapterKind) -> ChatRequest {
     let names = names(request);
-    let messages = request.messages.iter().flat_map(|message| match message {
-        Message::User(said) => vec![ChatMessage::user(parts(&said.content))],
-        Message::Assistant(said) => vec![assistant(said, &names, adapter)],
-        Message::Tool(given) => results(&given.results, &names),
-    });
-    let chat = ChatRequest::new(messages.collect());
-    let chat = match request.instructions.as_str() {
-        "" => chat,
-        text => chat.with_system(text),
-    };
-    match tools(request, &names) {
-        tools if tools.is_empty() => chat,
-        tools => chat.with_tools(tools),
+    let mut messages = Vec::new();
+    for message in request.messages.iter() {
+        match message {
+            Message::User(said) => messages.push(ChatMessage::user(parts(&said.content))),
+            Message::Assistant(said) => messages.push(assistant(said, &names, adapter)),
+            Message::Tool(given) => messages.extend(results(&given.results, &names)),
+        }
     }
+    let mut chat = ChatRequest::new(messages);
+    if !request.instructions.is_empty() {
+        chat = chat.with_system(request.instructions.as_str());
+    }
+    let tools = tools(request, &names);
+    if !tools.is_empty() {
+        chat = chat.with_tools(tools);
+    }
+    chat
 }
 
 fn parts(contents: &[Content]) -> Vec<ContentPart> {
@@ -76,17 +78,23 @@ fn binary(media: &Media) -> Option<Binary> {
     }
 }
 
-/// Encodes an assistant message. If the message has the original JSON of an answer from the same kind of API,
-/// this JSON is sent unchanged.
+/// Encodes an assistant message, with the unchanged JSON of an answer from the same API.
 fn assistant(said: &AssistantMessage, names: &WireNames, adapter: AdapterKind) -> ChatMessage {
-    let native = said.native.as_ref().filter(|native| native.format == native_format(adapter));
-    let stored = native.and_then(|native| native.messages.first());
-    if let Some(message) = stored.and_then(|message| serde_json::from_value(message.clone()).ok()) {
+    if let Some(native) = &said.native
+        && native.format == native_format(adapter)
+        && let Some(message) = native.messages.first()
+        && let Ok(message) = serde_json::from_value(message.clone())
+    {
         return message;
     }
-    let text = (!said.text.is_empty()).then(|| ContentPart::Text(said.text.clone()));
-    let calls = said.calls.iter().map(|call| ContentPart::ToolCall(call_of(call, names)));
-    ChatMessage::assistant(text.into_iter().chain(calls).collect::<Vec<_>>())
+    let mut parts = Vec::new();
+    if !said.text.is_empty() {
+        parts.push(ContentPart::Text(said.text.clone()));
+    }
+    for call in &said.calls {
+        parts.push(ContentPart::ToolCall(call_of(call, names)));
+    }
+    ChatMessage::assistant(parts)
 }
 
 fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
@@ -99,62 +107,67 @@ fn call_of(call: &core::ToolCall, names: &WireNames) -> ToolCall {
     }
 }
 
-/// Replaces arguments that are not a JSON object with an empty object. A provider would refuse a history with
-/// such arguments, and the result of the call already reports the error.
+/// Replaces arguments that are not an object with an empty one. A provider would refuse them, and the result
+/// of the call reports the error.
 pub(super) fn sendable(arguments: Value) -> Value {
     if arguments.is_object() { arguments } else { Map::new().into() }
 }
 
-/// Encodes the results as a tool message. Images and files in the results follow in a user message.
+/// Encodes the results as a tool message. Images and files follow in a user message.
 fn results(results: &[ToolResult], names: &WireNames) -> Vec<ChatMessage> {
-    let texts = results.iter().map(|result| {
+    let mut texts = Vec::with_capacity(results.len());
+    let mut media = Vec::new();
+    for result in results {
         let response = ToolResponse::new(result.call_id.as_str(), result.to_text());
-        ContentPart::ToolResponse(response.with_fn_name(names.spell(&result.name)))
-    });
-    let mut messages = vec![ChatMessage::tool(texts.collect::<Vec<_>>())];
-    let contents = results.iter().filter_map(|result| result.outcome.as_ref().ok());
-    let media = contents.flat_map(ToolOutput::content).map(part);
-    let media: Vec<_> = media.filter(|part| matches!(part, ContentPart::Binary(_))).collect();
+        texts.push(ContentPart::ToolResponse(response.with_fn_name(names.spell(&result.name))));
+        for content in result.output().map_or(&[][..], ToolOutput::content) {
+            if let part @ ContentPart::Binary(_) = part(content) {
+                media.push(part);
+            }
+        }
+    }
+    let mut messages = vec![ChatMessage::tool(texts)];
     if !media.is_empty() {
         messages.push(ChatMessage::user(media));
     }
     messages
 }
 
-/// Returns the definitions of the request's tools, without references in their schemas.
+/// Returns the definitions without references.
 fn definitions(request: &ModelRequest) -> Definitions {
     // Not all providers behind `genai` follow references.
     let inlined = SCHEMAS.with_options(DefinitionOptions::default().with_inline_references(true));
     request.tools.definitions(inlined)
 }
 
-/// Encodes the tools that the tool choice allows.
 fn tools(request: &ModelRequest, names: &WireNames) -> Vec<Tool> {
     if request.tools.is_empty() {
         return Vec::new();
     }
     let spelled = request.tools.wire_names(&SCHEMAS);
     let definitions = definitions(request).to_value();
-    let definitions = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
-    let tools = definitions.iter().filter_map(|definition| {
-        let name = spelled.unspell(definition.get("name")?.as_str()?);
-        if !is_allowed(name, &request.tool_use.choice) {
-            return None;
+    let mut tools = Vec::new();
+    for definition in definitions.as_array().into_iter().flatten() {
+        let Some(Value::String(name)) = definition.get("name") else { continue };
+        let Some(schema) = definition.get("input_schema") else { continue };
+        let own_name = spelled.unspell(name);
+        if !is_allowed(own_name, &request.tool_use.choice) {
+            continue;
         }
-        let tool = Tool::new(names.spell(name)).with_schema(definition.get("input_schema")?.clone());
-        Some(match definition.get("description").and_then(Value::as_str) {
-            Some(text) => tool.with_description(text),
-            None => tool,
-        })
-    });
-    tools.collect()
+        let mut tool = Tool::new(names.spell(own_name)).with_schema(schema.clone());
+        if let Some(Value::String(text)) = definition.get("description") {
+            tool = tool.with_description(text);
+        }
+        tools.push(tool);
+    }
+    tools
 }
 
-/// Returns the losses of a request: the options and tools that `genai` cannot send.
+/// Returns the options and tools that `genai` cannot send.
 pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<RequestLoss> {
     let options = &request.options;
     let cache = options.prompt_cache.as_ref();
-    let unsent = [
+    let settings = [
         ("metadata", !options.metadata.is_empty()),
         ("user_id", options.user_id.is_some()),
         ("server_state", options.server_state.is_some()),
@@ -165,40 +178,48 @@ pub(super) fn losses(request: &ModelRequest, adapter: AdapterKind) -> Vec<Reques
         ("service_tier", options.service_tier.as_ref().is_some_and(|wanted| tier(wanted).is_none())),
         ("thinking", options.thinking.is_some_and(|wanted| effort(wanted).is_none())),
     ];
-    let unsent = unsent.into_iter().filter(|(_, is_set)| *is_set);
-    let mut losses: Vec<SchemaLoss> =
-        unsent.map(|(option, _)| SchemaLoss::new(format!("/options/{option}"), option, UNSENT)).collect();
-    let hosted = options.hosted.iter().map(HostedTool::name);
-    losses.extend(hosted.map(|name| SchemaLoss::new(format!("/tools/{name}"), name, UNSENT)));
+    let mut losses = Vec::new();
+    for (option, is_set) in settings {
+        if is_set {
+            losses.push(SchemaLoss::new(format!("/options/{option}"), option, UNSENT));
+        }
+    }
+    for name in options.hosted.iter().map(HostedTool::name) {
+        losses.push(SchemaLoss::new(format!("/tools/{name}"), name, UNSENT));
+    }
     if request.tool_use.parallel.is_some() {
         losses.push(SchemaLoss::new("/tool_use/parallel", "parallel", UNSENT));
     }
     if !request.tools.is_empty() {
         let definitions = definitions(request);
-        let of_tools = definitions.report().losses.iter();
-        let of_tools = of_tools.filter(|loss| is_allowed(&loss.tool, &request.tool_use.choice));
-        losses.extend(of_tools.map(|loss| {
-            let path = format!("/tools/{}{}", loss.tool, loss.loss.path);
-            SchemaLoss::new(path, loss.loss.keyword.as_str(), loss.loss.reason.as_str())
-        }));
+        for DefinitionLoss { tool, loss, .. } in &definitions.report().losses {
+            if is_allowed(tool, &request.tool_use.choice) {
+                let path = format!("/tools/{tool}{}", loss.path);
+                losses.push(SchemaLoss::new(path, loss.keyword.as_str(), loss.reason.as_str()));
+            }
+        }
     }
     let names = names(request);
     let writer = NAMES.history(&names);
     for (index, message) in request.messages.iter().enumerate() {
         let Message::Assistant(said) = message else { continue };
-        let is_own = said.native.as_ref().is_some_and(|native| native.format == native_format(adapter));
-        // Of messages of the model, `genai` sends media items only to this API.
+        let native = said.native.as_ref();
+        let is_own = native.is_some_and(|native| native.format == native_format(adapter));
+        // `genai` sends media items of the model only to this API.
         if is_own && adapter == AdapterKind::GeminiIx {
             continue;
         }
-        // `genai` has its own rules for ids.
-        let callers = writer.call_losses(&said.calls).into_iter();
-        let callers = callers.filter(|loss| !is_own && loss.path.ends_with("/caller"));
-        let found = callers.chain(native_losses(&writer, said.native.as_ref()));
-        losses.extend(found.map(|mut loss| {
+        let mut found = Vec::new();
+        if !is_own {
+            found = writer.call_losses(&said.calls);
+            // `genai` has its own rules for ids.
+            found.retain(|loss| loss.path.ends_with("/caller"));
+        }
+        found.extend(native_losses(&writer, native));
+        for mut loss in found {
             loss.path.insert_str(0, &format!("/messages/{index}"));
-            loss
-        }));
+            losses.push(loss);
+        }
     }
     losses.into_iter().map(RequestLoss::from).collect()
 }
@@ -225,9 +246,11 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
         reasoning_effort: wanted.thinking.and_then(effort),
         service_tier: wanted.service_tier.as_ref().and_then(tier),
         prompt_cache_key: wanted.prompt_cache.as_ref().and_then(|cache| cache.key.clone()),
-        cache_control: wanted.prompt_cache.as_ref().map(|cache| {
-            if cache.long_lifetime { CacheControl::Ephemeral1h } else { CacheControl::Ephemeral }
-        }),
+        cache_control: match &wanted.prompt_cache {
+            None => None,
+            Some(cache) if cache.long_lifetime => Some(CacheControl::Ephemeral1h),
+            Some(_) => Some(CacheControl::Ephemeral),
+        },
         ..ChatOptions::default()
     }
     .with_stream_header_timeout(limits.idle.min(limits.total))
@@ -249,7 +272,6 @@ pub(super) fn options(request: &ModelRequest, settings: &Settings) -> ChatOption
     options
 }
 
-/// Converts a thinking setting to that of `genai`. Returns `None` if `genai` has no such setting.
 fn effort(thinking: Thinking) -> Option<ReasoningEffort> {
     match thinking {
         Thinking::Off => Some(ReasoningEffort::Zero),
@@ -261,7 +283,6 @@ fn effort(thinking: Thinking) -> Option<ReasoningEffort> {
     }
 }
 
-/// Converts a service tier to the tier of `genai`. Returns `None` if `genai` has no such tier.
 fn tier(tier: &service::ServiceTier) -> Option<ServiceTier> {
     match tier {
         service::ServiceTier::Auto => Some(ServiceTier::Auto),

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Checks the hosts of models that share a client, and returns the errors. Nothing is sent.
+/// Checks the hosts of a shared client without a request.
 async fn refusals(client: &GenAi, names: &[&str]) -> Vec<Option<String>> {
     let mut refusals = Vec::new();
     for name in names {
         let model = client.model(*name);
-        // Without a key in the environment, the request fails only after this check.
+        // Without a key, the request fails only after this check.
         let refusal = model.target().await.err().filter(|error| error.message().contains("is for"));
         assert!(refusal.as_ref().is_none_or(|error| error.kind() == ModelErrorKind::Unauthorized));
         refusals.push(refusal.map(|error| error.message().to_owned()));
@@ -27,7 +27,7 @@ async fn a_secret_is_sent_to_one_host() {
     {
         let expected = [None, None, Some(refused.to_owned())];
         assert_eq!(refusals(&client, &names).await, expected);
-        // A copy has the same secret, and a new key or token may be for another provider.
+        // A copy has the same secret; a new key or token may be for another provider.
         assert_eq!(refusals(&client.clone(), &names).await, expected);
         for other in [client.clone().with_key("other"), client.clone().with_token_source(token)] {
             assert_eq!(refusals(&other, &["anthropic::c"]).await, [None]);

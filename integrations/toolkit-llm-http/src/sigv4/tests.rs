@@ -1,4 +1,4 @@
-//! Tests that compare signatures with the signatures of AWS's Python SDK.
+//! Tests that compare signatures with those of AWS's Python SDK.
 
 use super::*;
 use http::Method;

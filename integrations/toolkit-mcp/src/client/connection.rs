@@ -16,6 +16,7 @@ pub use endpoint::McpEndpoint;
 pub(super) use listing_pace::ListingPace;
 #[cfg(feature = "client-http")]
 pub use mcp_url::McpUrl;
+pub(super) use pages::{ListedPage, PageParams};
 pub(super) use server_requests::{MOST_QUESTIONS, ServerRequestHandler};
 pub use session::McpServerInfo;
 pub(super) use session::{CLOSING, Pending, Session};

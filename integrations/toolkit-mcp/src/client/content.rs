@@ -10,11 +10,11 @@ use toolkit_core::foreign::{clean, shorten, without_hidden_text};
 use toolkit_core::output::{JsonText, MediaData, Resource};
 use toolkit_core::{Content, ErrorKind, Media, ToolError, ToolOutput};
 
-/// The maximum length of an error text for the model, in characters.
+/// The limit in characters.
 const LONGEST: usize = 16_384;
 
-/// Converts the result of a tool call to tool output, without characters that can carry hidden text. A result marked as an error becomes an error with the text of its
-/// content.
+/// Converts the result of a tool call, without characters that can carry hidden text. A result marked as an
+/// error becomes an error.
 pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let CallToolResult { content, structured_content, is_error, .. } = result;
     let mut content: Vec<Content> = content.into_iter().map(content_of).collect();
@@ -23,7 +23,7 @@ pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     if let Some(structured) = &structured
         && content.is_empty()
     {
-        // The model must see some content, and a server may send structured content without text.
+        // A server may send structured content without text for the model.
         content.push(json(structured));
     }
     let output = ToolOutput::new(content);
@@ -41,12 +41,10 @@ pub(super) fn outcome(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     })
 }
 
-/// Returns the text, cut to the maximum length of an error message.
 pub(super) fn short(text: &str) -> String {
     shorten(text.to_owned(), LONGEST)
 }
 
-/// Converts one part of a result or of a prompt.
 pub(super) fn content_of(block: ContentBlock) -> Content {
     match block {
         ContentBlock::Text(text) => Content::Text(without_hidden_text(text.text)),
@@ -63,7 +61,7 @@ pub(super) fn content_of(block: ContentBlock) -> Content {
     }
 }
 
-/// Converts a resource among other parts. A text begins with the URI of the resource.
+/// Converts a resource among other parts. A text begins with the URI.
 pub(super) fn embedded(resource: ResourceContents) -> Content {
     match resource {
         ResourceContents::TextResourceContents { uri, text, .. } => {
@@ -77,7 +75,6 @@ pub(super) fn embedded(resource: ResourceContents) -> Content {
     }
 }
 
-/// Converts a resource that stands alone.
 pub(super) fn resource_text(resource: ResourceContents) -> Content {
     match resource {
         ResourceContents::TextResourceContents { text, .. } => Content::Text(without_hidden_text(text)),
@@ -95,8 +92,8 @@ fn json(value: &Value) -> Content {
     }
 }
 
-/// Creates a media item. Invalid data becomes a note instead, because providers refuse a whole request that
-/// contains one invalid item.
+/// Creates a media item. Invalid data becomes a note, because providers refuse a whole request for one
+/// invalid item.
 fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> Content {
     if !is_media_type(&media_type) || !is_base64(&data) {
         let shown: String = media_type.chars().filter(|character| is_token(*character)).take(128).collect();
@@ -108,12 +105,11 @@ fn media(media_type: String, data: String, name: Option<String>, kind: &str) -> 
     media.into()
 }
 
-/// Returns a text that names something, without hidden characters and in one line.
 fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether a text is a media type, such as `text/plain; charset=utf-8`. Its parameters stand in one line.
+/// Accepts media types such as `text/plain; charset=utf-8`, in one line.
 fn is_media_type(text: &str) -> bool {
     let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
     let parts = essence.trim_end().split_once('/');
@@ -121,21 +117,19 @@ fn is_media_type(text: &str) -> bool {
     is_type && parameters.chars().all(|character| matches!(character, ' '..='~'))
 }
 
-/// Returns whether a text is one part of the name of a media type.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| is_token(character) && character != '/')
 }
 
-/// Returns whether the name of a media type can contain a character.
 fn is_token(character: char) -> bool {
     character.is_ascii_alphanumeric() || "!#$&-^_.+/*".contains(character)
 }
 
-/// Returns whether `data` is standard Base64 with padding.
+/// Accepts standard Base64 with padding.
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+    let is_padded = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
+    is_padded && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
 #[cfg(test)]

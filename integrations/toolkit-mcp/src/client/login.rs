@@ -21,11 +21,12 @@ use std::time::Duration;
 
 /// A login at servers with OAuth, for [`McpUrl::with_login`](super::McpUrl::with_login).
 ///
-/// The login begins when the server refuses a request. The user logs in at the address that the program shows, and the
-/// browser returns to a port of this machine. Tokens are refreshed before they expire, and when the server refuses
-/// them. If a call needs further scopes, the user is asked again, once for each set of scopes.
+/// The login begins when the server refuses a request. The user logs in at the address that the
+/// program shows, and the browser returns to a port of this machine. Tokens are refreshed before
+/// they expire, and when the server refuses them. For further scopes, the user is asked again, once
+/// for each set.
 ///
-/// Servers need `https`, except servers on this machine.
+/// Servers need `https`, except on this machine.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::{FileTokenStore, Login, McpUrl};
@@ -53,18 +54,14 @@ pub struct Login {
 /// What a login exchanges for tokens.
 #[derive(Clone)]
 enum LoginGrant {
-    /// The code that the user brings from the authorization server.
     Code,
-    /// The secret of the program.
     Secret,
-    /// An assertion signed by the program.
     SignedAssertion(Arc<SigningKey>),
-    /// An assertion of the platform on which the program runs.
     WorkloadAssertion(Arc<dyn Fn() -> io::Result<String> + Send + Sync>),
 }
 
 impl Login {
-    /// Creates the login of a user. Authorization servers show the name of the program to the user.
+    /// Creates the login of a user, who sees the name of the program.
     pub fn new(program: impl Into<String>) -> Self {
         Self {
             name: program.into(),
@@ -82,13 +79,15 @@ impl Login {
         }
     }
 
-    /// Creates the login of a program without a user (client credentials).
+    /// Creates the login of a program (client credentials).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self { grant: LoginGrant::Secret, ..Self::of_program(id.into()).with_client_secret(secret) }
     }
 
-    /// Creates the login of a program without a user, which signs its requests for tokens (`private_key_jwt`). The key is
-    /// an RSA key or a key for the curve P-256, in the form PKCS #8 (`BEGIN PRIVATE KEY`).
+    /// Creates the login of a program without a user, which signs its requests for tokens
+    /// (`private_key_jwt`).
+    ///
+    /// The key is for RSA or the curve P-256, as PKCS #8 (`BEGIN PRIVATE KEY`).
     ///
     /// # Errors
     /// The key is not readable.
@@ -98,8 +97,10 @@ impl Login {
         Ok(Self { grant: LoginGrant::SignedAssertion(Arc::new(key)), ..Self::of_program(id.into()) })
     }
 
-    /// Creates the login of a program with an assertion of the platform on which it runs, such as the token that
-    /// Kubernetes writes to a file (workload identity federation). `assertion` is called for each new token.
+    /// Creates the login of a program with an assertion of its platform, such as the token that Kubernetes
+    /// writes to a file (workload identity federation).
+    ///
+    /// `assertion` is called for each new token.
     ///
     /// Any server that receives an assertion can use it, so name the authorization server with
     /// [`with_issuer`](Self::with_issuer).
@@ -114,7 +115,6 @@ impl Login {
         Self::new(&id).with_client_id(id)
     }
 
-    /// Returns whether a user logs in, or else the program itself.
     pub(super) fn has_user(&self) -> bool {
         matches!(self.grant, LoginGrant::Code)
     }
@@ -125,40 +125,45 @@ impl Login {
         self
     }
 
-    /// Logs in also at an authorization server whose metadata do not announce PKCE (`code_challenge_methods_supported`). By
-    /// default, such a login is an error, as the protocol demands: a server that ignores PKCE gives tokens to anybody who
-    /// intercepts the redirect. Use this only for a server that is known to check the challenge.
+    /// Logs in also at an authorization server whose metadata do not announce PKCE
+    /// (`code_challenge_methods_supported`).
+    ///
+    /// By default, such a login is an error, as the protocol demands: a server that ignores PKCE gives tokens
+    /// to anybody who intercepts the redirect. Use this only for servers known to check the challenge.
     pub fn with_unannounced_pkce(mut self) -> Self {
         self.permits_unannounced_pkce = true;
         self
     }
 
-    /// Returns what names the program: the id given by the authorization server, or the program's own name.
+    /// Returns the client id, or the program's own name.
     fn client(&self) -> &str {
         self.client_id.as_ref().or(self.client_metadata_url.as_ref()).unwrap_or(&self.name)
     }
 }
 
 setters! { Login:
-    /// Sets the client id of a program that is registered at the authorization server. By default, the program
-    /// registers itself.
+    /// Sets the client id of a program that is registered at the authorization server.
+    ///
+    /// By default, the program registers itself.
     with_client_id(client_id: impl Into<String>) = Some(client_id.into());
-    /// Sets the secret that belongs to the client id.
+    /// Sets the secret of the client id.
     with_client_secret(client_secret: impl Into<String>) = Some(client_secret.into());
-    /// Sets the URL of a document about the program (client ID metadata document). Authorization servers that read such
-    /// documents need no registration.
+    /// Sets the URL of a document about the program (client ID metadata document).
+    ///
+    /// Authorization servers that read it need no registration.
     with_client_metadata_url(client_metadata_url: impl Into<String>) = Some(client_metadata_url.into());
     /// Accepts only this authorization server. By default, the MCP server names it.
     with_issuer(issuer: impl Into<String>) = Some(issuer.into());
-    /// Sets the port for the redirect, `http://127.0.0.1:PORT/callback`. The default is a free port.
+    /// Sets the port for the redirect, `http://127.0.0.1:PORT/callback`; a free port by default.
     with_port(port: u16) = port;
-    /// Sets the time for the user to log in. The default is five minutes. The time limit for connecting is longer by
-    /// this time.
+    /// Sets the time for the user to log in, five minutes by default. It extends the time limit for
+    /// connecting.
     with_timeout(timeout: Duration) = timeout;
-    /// Sets the function that shows the user the address for the login, for instance in a browser. By default, it is
-    /// printed to standard error.
+    /// Sets the function that shows the user the login address, for instance in a browser.
+    ///
+    /// By default, it is printed to standard error.
     with_prompt(prompt: impl Fn(&str) + Send + Sync + 'static) = Arc::new(prompt);
-    /// Keeps tokens in a store. By default, they are kept in memory.
+    /// Keeps tokens in a store; in memory by default.
     with_token_store(store: impl TokenStore) = Some(Arc::new(store));
 }
 

@@ -27,12 +27,12 @@ use toolkit_core::{CancellationToken, ErrorKind, ToolCall, ToolContext, ToolErro
 
 /// A client of one MCP server, and the provider of its tools. Clones share the connection.
 ///
-/// The connection ends when the client is [closed](Self::close), or when the last clone is dropped. A
-/// registry with tools of the client holds a clone.
+/// The connection ends when the client is [closed](Self::close), or its last clone is dropped. A
+/// registry with its tools holds a clone.
 ///
-/// Calls respect the time limits and the cancellation of the program, send its trace context to the server,
-/// and pass on the progress reports of the server. While the connection is lost, calls fail at once with an
-/// error that the model understands.
+/// Calls respect the time limits and the cancellation of the program, send its trace context, and
+/// pass on progress reports. While the connection is lost, calls fail at once with an error that
+/// the model understands.
 ///
 /// ```no_run
 /// # async fn connect(registry: &mut toolkit_ai::ToolRegistry) -> Result<(), Box<dyn std::error::Error>> {
@@ -56,11 +56,10 @@ pub(super) struct ClientState {
     pub(super) link: watch::Sender<Link>,
     pub(super) catalog: watch::Sender<Arc<Catalog>>,
     pub(super) count: ToolCount,
-    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    /// The approved fingerprints; `None` if no tool needs approval.
     approved: Mutex<Option<BTreeMap<String, String>>>,
     /// Held while the tools are listed, so that lists are published in the order of the requests.
     listing: tokio::sync::Mutex<()>,
-    /// The latest description that the server gave of itself.
     info: Mutex<McpServerInfo>,
     closing: CancellationToken,
     /// Cancelled when the task that follows the connection has ended.
@@ -69,14 +68,15 @@ pub(super) struct ClientState {
 }
 
 impl McpClient {
-    /// Creates a builder for a client of the server at `endpoint`. The endpoint is an [`McpCommand`](crate::client::McpCommand), an
-    /// `McpUrl` (feature `client-http`), or an [`McpEndpoint`].
+    /// Creates a builder for a client of the server at `endpoint`: an
+    /// [`McpCommand`](crate::client::McpCommand), an `McpUrl` (feature `client-http`), or an
+    /// [`McpEndpoint`].
     #[must_use]
     pub fn builder(endpoint: impl Into<McpEndpoint>) -> McpClientBuilder {
         McpClientBuilder::new(endpoint.into())
     }
 
-    /// Connects to the server, lists the tools, and starts the task that follows the connection.
+    /// Connects, lists the tools, and starts the task that follows the connection.
     async fn open(
         endpoint: McpEndpoint,
         handler: ServerRequestHandler,
@@ -110,13 +110,13 @@ impl McpClient {
         });
     }
 
-    /// Returns the name used for the server in messages.
+    /// Returns the name of the server in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Returns the server's description of itself. While the connection is lost, returns the last known description.
+    /// Returns the server's latest description of itself.
     #[must_use]
     pub fn server_info(&self) -> McpServerInfo {
         lock(&self.0.info).clone()
@@ -128,38 +128,40 @@ impl McpClient {
         matches!(&*self.0.link.borrow(), Link::Up(_))
     }
 
-    /// Waits until the client is connected. Returns `false` if the client was closed, or has given up connecting again.
+    /// Waits until the client is connected. Returns `false` if the client was closed or has given
+    /// up.
     pub async fn ready(&self) -> bool {
         self.0.connected(|_| true).await
     }
 
-    /// Returns the reason why the client is not connected. Returns `None` if it is connected.
+    /// Returns why the client is not connected; `None` if it is.
     #[must_use]
     pub fn failure(&self) -> Option<McpError> {
         self.0.session().err().map(|error| error.of_server(self.name()))
     }
 
-    /// Waits for the end of the first attempt to connect.
     pub(crate) async fn first_attempt(&self) {
         let mut link = self.0.link.subscribe();
         // The client keeps the sender.
         let _ = link.wait_for(|link| !matches!(link, Link::Starting)).await;
     }
 
-    /// Returns a stream of the connection's events, starting with the next event.
+    /// Returns the connection's events from now on.
     #[must_use]
     pub fn events(&self) -> McpEvents {
         McpEvents::new(self.0.handler.events.subscribe())
     }
 
-    /// Returns the reports about changed and rejected tools of the current list.
+    /// Returns reports about changed and rejected tools of the list.
     #[must_use]
     pub fn issues(&self) -> Vec<ToolIssue> {
         self.0.catalog.borrow().issues.clone()
     }
 
-    /// Lists the tools again. The client lists the tools automatically when the server announces changes, and
-    /// when the list has become stale. The server sets the time after which the list is stale (`ttlMs`).
+    /// Lists the tools again.
+    ///
+    /// The client does so itself when the server announces changes, and when the list has become stale
+    /// (`ttlMs`).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the tools cannot be listed.
@@ -167,8 +169,10 @@ impl McpClient {
         self.named(async { self.0.list(&*self.session()?).await }).await
     }
 
-    /// Closes the connection. Running calls end with an error. A child process has exited when this method
-    /// returns. A process that is being started again is killed.
+    /// Closes the connection.
+    ///
+    /// Running calls end with an error. A child process has exited when this method returns; one that is
+    /// being started again is killed.
     pub async fn close(&self) {
         self.0.closing.cancel();
         let closed = McpError::new(McpErrorKind::Connection, "the client was closed");
@@ -176,14 +180,16 @@ impl McpClient {
         if let Link::Up(session) = link {
             session.close().await;
         }
-        // The task may be closing a connection that it has just opened.
+        // The task may have just opened a connection.
         let _ = timeout(CLOSING, self.0.supervised.cancelled()).await;
     }
 }
 
 impl McpClient {
-    /// Returns the entry of a tool in the server's list, as the server sent it: also with members that have no place in a
-    /// definition, such as those of extensions of the protocol. Nothing in it is checked, and no model sees it.
+    /// Returns the entry of a tool in the server's list, unchecked and as sent: also with members that no
+    /// definition has, such as those of protocol extensions.
+    ///
+    /// No model sees it.
     #[must_use]
     pub fn listed_tool(&self, tool: &str) -> Option<Value> {
         self.0.catalog.borrow().tools.get(tool).map(|tool| tool.entry.clone())
@@ -191,19 +197,21 @@ impl McpClient {
 }
 
 impl McpClient {
-    /// Returns a text of the server without hidden characters, and cut to the limit for descriptions.
+    /// Returns a text without hidden characters, cut to the limit for descriptions.
     pub(super) fn short_text(&self, text: &str) -> String {
         clean(text).chars().take(self.0.handler.settings.limits.description).collect()
     }
 
-    /// Returns the current connection.
     pub(super) fn session(&self) -> Result<Arc<Session>, McpError> {
-        self.0.session().map_err(|error| {
-            McpError::new(McpErrorKind::Connection, format!("the client is not connected: {error}"))
-        })
+        match self.0.session() {
+            Ok(session) => Ok(session),
+            Err(error) => {
+                let text = format!("the client is not connected: {error}");
+                Err(McpError::new(McpErrorKind::Connection, text))
+            }
+        }
     }
 
-    /// Adds the name of the server to the error of a request.
     pub(super) async fn named<T>(
         &self,
         request: impl Future<Output = Result<T, McpError>>,
@@ -234,14 +242,13 @@ impl ClientState {
         &self.handler.settings.name
     }
 
-    /// Returns whether there are so many tools that they are deferred.
     pub(super) fn defers(&self) -> bool {
         self.count.total() > self.handler.settings.search_above
     }
 
     /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
     fn set_link(&self, link: Link) -> bool {
-        // The check is made under the lock: otherwise a client could be connected after it was closed.
+        // Under the lock: otherwise a closed client could become connected.
         self.link.send_if_modified(|current| {
             let is_open = !self.closing.is_cancelled();
             if is_open {
@@ -251,14 +258,12 @@ impl ClientState {
         })
     }
 
-    /// Lists the tools of a new connection.
     async fn adopt(&self, session: &Session) -> Result<(), McpError> {
         self.list(session).await?;
         *lock(&self.info) = session.info();
         Ok(())
     }
 
-    /// Lists the tools and publishes the list.
     async fn list(&self, session: &Session) -> Result<(), McpError> {
         let _listing = self.listing.lock().await;
         self.publish(session.list_tools().await?);
@@ -267,8 +272,8 @@ impl ClientState {
 
     /// Returns the tool and the arguments for a call, or an error if the call must not be sent.
     ///
-    /// The registry has checked the arguments by the schema that it knows. If a tool has changed since the first list, the
-    /// schema of a registry may be an earlier one, and the arguments are read again by the current schema.
+    /// The registry has checked the arguments, perhaps by an earlier schema. If a tool has changed
+    /// since the first list, they are read again by the current one.
     pub(super) fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
         let catalog = self.catalog.borrow().clone();
         let Some(tool) = catalog.tools.get(call.name.as_str()) else {
@@ -284,7 +289,6 @@ impl ClientState {
             return Err(ToolError::disabled(&call.name, reason));
         }
         let text = call.arguments.as_str();
-        // The arguments were checked before, unless the tools have changed since.
         let checked = if catalog.has_changed { None } else { from_str(text).ok() };
         let arguments = match checked {
             Some(arguments) => arguments,
@@ -296,8 +300,8 @@ impl ClientState {
         }
     }
 
-    /// Runs a prepared call. If the server has ended the session instead of executing the call, prepares the call
-    /// again and runs it over the next connection.
+    /// Runs a prepared call. If the server has ended the session instead of executing the call,
+    /// prepares it again and runs it over the next connection.
     pub(super) async fn call(
         &self,
         call: &ToolCall,
@@ -317,8 +321,8 @@ impl ClientState {
         }
         // The tool may have changed, and may need approval.
         let (tool, arguments) = self.prepare(call)?;
-        let session = self.session().map_err(refused)?;
-        RemoteCall::new(&session, &tool, context).run(arguments).await
+        let renewed = self.session().map_err(refused)?;
+        RemoteCall::new(&renewed, &tool, context).run(arguments).await
     }
 
     /// Returns the connection, or the reason why there is none.
@@ -330,15 +334,19 @@ impl ClientState {
         }
     }
 
-    /// Waits for a connection that `is_wanted` accepts. Returns `false` if no connection will follow.
+    /// Waits for a connection that `is_wanted` accepts; `false` if none will follow.
     async fn connected(&self, is_wanted: impl Fn(&Arc<Session>) -> bool) -> bool {
         let mut link = self.link.subscribe();
-        let state = link.wait_for(|link| match link {
-            Link::Up(session) => is_wanted(session),
-            Link::Starting | Link::Down(_) => false,
-            Link::Closed(_) => true,
-        });
-        state.await.is_ok_and(|link| matches!(&*link, Link::Up(_)))
+        loop {
+            match &*link.borrow_and_update() {
+                Link::Up(session) if is_wanted(session) => return true,
+                Link::Closed(_) => return false,
+                Link::Up(_) | Link::Starting | Link::Down(_) => {}
+            }
+            if link.changed().await.is_err() {
+                return false;
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The prompts of a server.
 
+use super::connection::{ListedPage, PageParams};
 use super::content::content_of;
 use super::mcp_client::McpClient;
 use super::remote_resources::question;
@@ -18,21 +19,21 @@ const MOST_ARGUMENTS: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPrompt {
-    /// The name, as [`McpClient::prompt`] takes it.
+    /// The name for [`McpClient::prompt`].
     pub name: String,
     /// The name for humans.
     pub title: Option<String>,
     /// What the prompt is for.
     pub description: Option<String>,
-    /// The arguments of the prompt.
+    /// Its arguments.
     pub arguments: Vec<McpPromptArgument>,
 }
 
-/// An argument of a prompt. The value is a string.
+/// An argument of a prompt; its value is a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPromptArgument {
-    /// The name of the argument.
+    /// Its name.
     pub name: String,
     /// What the argument is.
     pub description: Option<String>,
@@ -44,25 +45,24 @@ pub struct McpPromptArgument {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct McpPromptMessage {
-    /// Whether the message is one of the model. Otherwise, it is one of the user.
+    /// Whether the message is the model's, and not the user's.
     pub is_from_model: bool,
-    /// The content of the message.
+    /// Its content.
     pub content: Content,
 }
 
 impl McpClient {
-    /// Lists the prompts of the server; none if the server has no prompts. At most [as many as
-    /// tools](super::McpLimits::tools) are returned.
+    /// Lists the prompts, at most [as many as tools](super::McpLimits::tools); none if the server has no
+    /// prompts.
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_prompts(page).await?;
-            let prompts = page.prompts.into_iter().map(|prompt| self.listed_prompt(prompt)).collect();
-            Ok((prompts, page.next_cursor))
+        let prompts = async {
+            let session = self.session()?;
+            session.list_all("prompts/list", |peer, page| self.prompt_page(peer, page)).await
         };
-        self.named(async { self.session()?.list_all("prompts/list", page).await }).await
+        self.named(prompts).await
     }
 
     /// Returns the messages of a prompt, filled in with `arguments`.
@@ -74,10 +74,12 @@ impl McpClient {
         name: &str,
         arguments: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Vec<McpPromptMessage>, McpError> {
-        let arguments: Map<String, Value> =
+        let values: Map<String, Value> =
             arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
         let mut params = GetPromptRequestParams::new(name);
-        params.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+        if !values.is_empty() {
+            params.arguments = Some(values);
+        }
         let filled = async {
             let session = self.session()?;
             let request = session.peer.get_prompt_once(params);
@@ -86,27 +88,34 @@ impl McpClient {
                 _ => Err(question("prompts/get")),
             }
         };
-        let messages = self.named(filled).await?.into_iter().map(|message| McpPromptMessage {
-            is_from_model: message.role == Role::Assistant,
-            content: content_of(message.content),
-        });
-        Ok(messages.collect())
+        let mut messages = Vec::new();
+        for message in self.named(filled).await? {
+            let is_from_model = message.role == Role::Assistant;
+            messages.push(McpPromptMessage { is_from_model, content: content_of(message.content) });
+        }
+        Ok(messages)
+    }
+
+    async fn prompt_page(&self, peer: Peer<RoleClient>, params: PageParams) -> ListedPage<McpPrompt> {
+        let page = peer.list_prompts(params).await?;
+        let prompts = page.prompts.into_iter().map(|prompt| self.listed_prompt(prompt)).collect();
+        Ok((prompts, page.next_cursor))
     }
 
     fn listed_prompt(&self, prompt: Prompt) -> McpPrompt {
-        let arguments =
-            prompt.arguments.unwrap_or_default().into_iter().take(MOST_ARGUMENTS).map(|argument| {
-                McpPromptArgument {
-                    name: self.short_text(&argument.name),
-                    description: argument.description.map(|description| self.short_text(&description)),
-                    is_required: argument.required == Some(true),
-                }
+        let mut arguments = Vec::new();
+        for argument in prompt.arguments.unwrap_or_default().into_iter().take(MOST_ARGUMENTS) {
+            arguments.push(McpPromptArgument {
+                name: self.short_text(&argument.name),
+                description: argument.description.map(|description| self.short_text(&description)),
+                is_required: argument.required == Some(true),
             });
+        }
         McpPrompt {
             name: self.short_text(&prompt.name),
             title: prompt.title.map(|title| self.short_text(&title)),
             description: prompt.description.map(|description| self.short_text(&description)),
-            arguments: arguments.collect(),
+            arguments,
         }
     }
 }

@@ -6,20 +6,21 @@ mod subscription;
 pub use resource_tools::McpResourceTools;
 pub use subscription::McpSubscription;
 
+use super::connection::{ListedPage, PageParams};
 use super::content::{embedded, resource_text};
 use super::mcp_client::McpClient;
 use crate::mcp_error::{McpError, McpErrorKind};
 use crate::request_span::RequestTarget;
 use rmcp::RoleClient;
-use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource, ResourceTemplate};
+use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, Resource};
 use rmcp::service::Peer;
 use toolkit_core::Content;
 
-/// A resource that a server lists, or a template of resources.
+/// A listed resource, or a template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpResource {
-    /// The URI. The URI of a template has variables such as `{path}` (RFC 6570).
+    /// The URI; that of a template has variables such as `{path}` (RFC 6570).
     pub uri: String,
     /// The name for programs.
     pub name: String,
@@ -27,7 +28,7 @@ pub struct McpResource {
     pub title: Option<String>,
     /// What the resource is.
     pub description: Option<String>,
-    /// The media type, such as `text/plain`.
+    /// Such as `text/plain`.
     pub media_type: Option<String>,
     /// The size in bytes, if known.
     pub size: Option<u64>,
@@ -35,38 +36,30 @@ pub struct McpResource {
 
 /// # Resources and prompts
 ///
-/// Texts of resources and prompts come from the server, without characters that can carry hidden text.
+/// Texts of resources and prompts have no characters that can carry hidden text.
 impl McpClient {
-    /// Lists the resources of the server. At most [as many as tools](super::McpLimits::tools) are returned.
+    /// Lists the resources, at most [as many as tools](super::McpLimits::tools).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_resources(page).await?;
-            let resources = page.resources.into_iter().map(|resource| self.resource(resource)).collect();
-            Ok((resources, page.next_cursor))
+        let resources = async {
+            let session = self.session()?;
+            session.list_all("resources/list", |peer, page| self.resource_page(peer, page)).await
         };
-        self.named(async { self.session()?.list_all("resources/list", page).await }).await
+        self.named(resources).await
     }
 
-    /// Lists the templates of resources. At most [as many as tools](super::McpLimits::tools) are returned.
+    /// Lists the templates of resources, at most [as many as tools](super::McpLimits::tools).
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the list.
     pub async fn resource_templates(&self) -> Result<Vec<McpResource>, McpError> {
-        let as_resource = |template: ResourceTemplate| {
-            let mut resource = Resource::new(template.uri_template, template.name);
-            resource.title = template.title;
-            resource.description = template.description;
-            resource.mime_type = template.mime_type;
-            self.resource(resource)
+        let templates = async {
+            let session = self.session()?;
+            session.list_all("resources/templates/list", |peer, page| self.template_page(peer, page)).await
         };
-        let page = async |peer: Peer<RoleClient>, page| {
-            let page = peer.list_resource_templates(page).await?;
-            Ok((page.resource_templates.into_iter().map(as_resource).collect(), page.next_cursor))
-        };
-        self.named(async { self.session()?.list_all("resources/templates/list", page).await }).await
+        self.named(templates).await
     }
 
     /// Reads a resource, such as one that a link in a result names.
@@ -89,6 +82,25 @@ impl McpClient {
         Ok(contents.into_iter().map(embedded).collect())
     }
 
+    async fn resource_page(&self, peer: Peer<RoleClient>, params: PageParams) -> ListedPage<McpResource> {
+        let page = peer.list_resources(params).await?;
+        let resources = page.resources.into_iter().map(|resource| self.resource(resource)).collect();
+        Ok((resources, page.next_cursor))
+    }
+
+    async fn template_page(&self, peer: Peer<RoleClient>, params: PageParams) -> ListedPage<McpResource> {
+        let page = peer.list_resource_templates(params).await?;
+        let mut templates = Vec::new();
+        for template in page.resource_templates {
+            let mut resource = Resource::new(template.uri_template, template.name);
+            resource.title = template.title;
+            resource.description = template.description;
+            resource.mime_type = template.mime_type;
+            templates.push(self.resource(resource));
+        }
+        Ok((templates, page.next_cursor))
+    }
+
     fn resource(&self, resource: Resource) -> McpResource {
         McpResource {
             uri: self.short_text(&resource.uri),
@@ -101,7 +113,7 @@ impl McpClient {
     }
 }
 
-/// Creates the error for a server that asks the user before it answers. Only calls of tools answer questions.
+/// Creates the error for a server that asks the user: only calls of tools answer questions.
 pub(super) fn question(method: &str) -> McpError {
     let text = format!("the server asks a question before it answers `{method}`, which is not supported");
     McpError::new(McpErrorKind::Protocol, text)

@@ -5,7 +5,7 @@ use crate::mcp_error::{McpError, McpErrorKind};
 use std::collections::BTreeMap;
 use toolkit_mcp_config::{ServerEntry, ServerTransport};
 
-/// Returns the endpoint of a server, with all variables replaced by the values that `lookup` returns.
+/// Returns the endpoint of a server, with the values that `lookup` returns for variables.
 ///
 /// # Errors
 /// [`McpError`] if a variable has no value, or if the transport is not supported.
@@ -16,9 +16,14 @@ pub(super) fn endpoint(
     let refused = |text: String| McpError::new(McpErrorKind::Config, text);
     match server.resolve(lookup).map_err(|fault| refused(fault.to_string()))? {
         ServerTransport::Command { program, args, env, cwd, .. } => {
-            let command = McpCommand::new(program).args(args);
-            let command = env.into_iter().fold(command, |command, (name, value)| command.env(name, value));
-            Ok(cwd.into_iter().fold(command, McpCommand::current_dir).into())
+            let mut command = McpCommand::new(program).args(args);
+            for (name, value) in env {
+                command = command.env(name, value);
+            }
+            if let Some(directory) = cwd {
+                command = command.current_dir(directory);
+            }
+            Ok(command.into())
         }
         ServerTransport::Http { url, headers, .. } => {
             url_endpoint(url, headers).map_err(|error| error.of_server(&server.name))
@@ -31,8 +36,7 @@ pub(super) fn endpoint(
 fn url_endpoint(url: String, headers: BTreeMap<String, String>) -> Result<McpEndpoint, McpError> {
     let mut endpoint = crate::client::McpUrl::new(url);
     for (name, value) in headers {
-        // A bearer token is set as a token and not as a header, so that the client recognises a refusal of
-        // the token.
+        // Only a token lets the client recognise a refusal of it.
         let token = value.strip_prefix("Bearer ").filter(|_| name.eq_ignore_ascii_case("authorization"));
         endpoint = match token {
             Some(token) => endpoint.with_bearer_token(token.trim()),

@@ -4,39 +4,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use toolkit_core::name::{check_name, normalize};
 use toolkit_core::schema::schema_hash;
 
-/// The length of the digest in a namespace, in characters.
+/// The length of the digest, in characters.
 const SUFFIX: usize = 6;
 
-/// The maximum length of a namespace, so that names of tools fit behind it.
+/// The maximum length, so that names of tools fit behind it.
 const LONGEST: usize = 64;
 
 /// Returns a namespace for each name.
 ///
-/// Most names become their legal spelling: `my server (1)` becomes `my_server_1`. A name gets a digest if the spelling
-/// says nothing about it, is too long, or belongs to another name, too.
+/// Most names become their legal spelling: `my server (1)` becomes `my_server_1`. A name gets a digest if the
+/// spelling says nothing about it, is too long, or belongs to another name, too.
 pub(super) fn namespaces<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, String> {
     let spelled: Vec<(&str, String)> = names.map(|name| (name, spelling(name))).collect();
     let mut taken: BTreeSet<String> = spelled.iter().map(|(_, spelling)| spelling.clone()).collect();
-    let is_shared = |spelling: &str| spelled.iter().filter(|(_, other)| other == spelling).count() > 1;
     let mut namespaces = BTreeMap::new();
     for (name, spelling) in &spelled {
         let is_clear = name.contains(|c: char| c.is_ascii_alphanumeric()) && spelling.len() <= LONGEST;
-        let mut namespace = spelling.clone();
-        if !is_clear || (name != spelling && is_shared(spelling)) {
-            let start: String = spelling.chars().take(LONGEST - SUFFIX - 1).collect();
-            let digest = |round: usize| schema_hash(&format!("{name}{round}").into());
-            let mut digested = (0..).map(|round| format!("{start}_{}", &digest(round)[..SUFFIX]));
-            namespace = digested.find(|namespace| taken.insert(namespace.clone())).unwrap_or(namespace);
+        let is_legal = name == spelling;
+        if is_clear && (is_legal || spelled.iter().filter(|(_, other)| other == spelling).count() == 1) {
+            namespaces.insert(*name, spelling.clone());
+            continue;
         }
-        namespaces.insert(*name, namespace);
+        let start: String = spelling.chars().take(LONGEST - SUFFIX - 1).collect();
+        for round in 0_usize.. {
+            let digest = schema_hash(&format!("{name}{round}").into());
+            let namespace = format!("{start}_{}", &digest[..SUFFIX]);
+            if taken.insert(namespace.clone()) {
+                namespaces.insert(*name, namespace);
+                break;
+            }
+        }
     }
     namespaces
 }
 
-/// Returns the legal spelling of a namespace. The library reads it as the same namespace.
+/// Returns the legal spelling of the same namespace.
 fn spelling(name: &str) -> String {
     let normal = normalize(name);
-    check_name(&normal).map_or_else(|error| normalize(error.suggestion()), |()| normal.clone())
+    match check_name(&normal) {
+        Ok(()) => normal,
+        Err(error) => normalize(error.suggestion()),
+    }
 }
 
 #[cfg(test)]

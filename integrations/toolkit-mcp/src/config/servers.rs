@@ -18,10 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The servers of a configuration, with a live registry of all their tools.
 ///
-/// The name of each server, in a legal spelling, is the namespace of its tools. Tools that the file does not permit are
-/// left out. If all servers together have [many tools](McpClientBuilder::tool_search_above), the tools are deferred, and the
-/// registry has tool search. The registry follows the servers until this value is dropped. A server that cannot be connected is tried again
-/// with growing pauses, and its tools join the registry when it is connected.
+/// The name of each server, in a legal spelling, is the namespace of its tools. Tools that the file
+/// does not permit are left out. If all servers together have [many
+/// tools](McpClientBuilder::tool_search_above), these are deferred, and the registry has tool
+/// search. The registry follows the servers until this value is dropped. A server without a
+/// connection is tried again with growing pauses, and its tools join the registry later.
 ///
 /// ```no_run
 /// use toolkit_ai::mcp::config::{ConfigFile, McpServers};
@@ -46,9 +47,7 @@ pub struct McpServers {
     clients: BTreeMap<String, McpClient>,
     /// The servers that cannot be used as they are configured.
     unusable: Vec<ServerFailure>,
-    /// The servers of which the file does not permit all tools.
     filtered: BTreeSet<String>,
-    /// The work that keeps the registry up to date, by the names of the servers.
     following: BTreeMap<String, Following>,
 }
 
@@ -56,9 +55,9 @@ pub struct McpServers {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerFailure {
-    /// The name of the server in the configuration.
+    /// Its name in the configuration.
     pub server: String,
-    /// The reason why the server could not be connected.
+    /// The reason.
     pub error: McpError,
 }
 
@@ -69,8 +68,10 @@ impl fmt::Display for ServerFailure {
 }
 
 impl McpServers {
-    /// Starts all servers with default settings and the environment variables of the program, and waits up to 30 seconds
-    /// until each server is [ready](Self::ready). Slower servers go on to start in the background.
+    /// Starts all servers with default settings and the program's environment variables, and waits up to 30
+    /// seconds until they are [ready](Self::ready).
+    ///
+    /// Slower servers start in the background.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
@@ -79,7 +80,8 @@ impl McpServers {
         Self::connect_with(config, |name| std::env::var(name).ok(), |_, builder| builder).await
     }
 
-    /// [Starts](Self::start) all servers, and waits up to 30 seconds until each server is [ready](Self::ready).
+    /// [Starts](Self::start) all servers, and waits up to 30 seconds until they are
+    /// [ready](Self::ready).
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made.
@@ -94,10 +96,12 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts all servers in the background, and returns at once. The tools of each server join the registry when the
-    /// server is connected. `lookup` returns the values of variables, and of other references such as `input:id` for
-    /// `${input:id}` of VS Code; see [`ServerEntry::resolve`]. `change` receives the name of each server and the
-    /// builder of its client, and returns the builder with the changed settings.
+    /// Starts all servers in the background.
+    ///
+    /// The tools of each server join the registry when it is connected. `lookup` returns the values of
+    /// variables, and of other references such as `input:id` for `${input:id}` of VS Code; see
+    /// [`ServerEntry::resolve`]. `change` receives the name of each server and the builder of its client, and
+    /// returns the changed builder.
     ///
     /// # Errors
     /// Returns a [`BuildError`] if the registry cannot be made. The tools of the servers never cause this
@@ -124,15 +128,17 @@ impl McpServers {
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
             let name = server.name.as_str();
-            let built = builder(server, &namespaces[name], &lookup);
-            let started = built.and_then(|builder| {
-                let builder = change(name, builder.counted_in(total.clone()));
-                builder.start().map_err(|error| error.of_server(name))
-            });
+            let started = match builder(server, &namespaces[name], &lookup) {
+                Ok(builder) => change(name, builder.counted_in(total.clone())).start(),
+                Err(error) => {
+                    servers.fail(name, error);
+                    continue;
+                }
+            };
             let client = match started {
                 Ok(client) => client,
                 Err(error) => {
-                    servers.fail(name, error);
+                    servers.fail(name, error.of_server(name));
                     continue;
                 }
             };
@@ -145,7 +151,7 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Waits until each server is connected, or until its first attempt to connect has failed.
+    /// Waits until the first attempt to connect to each server has ended.
     pub async fn ready(&self) {
         for client in self.clients.values() {
             client.first_attempt().await;
@@ -160,34 +166,37 @@ impl McpServers {
         self.unusable.push(ServerFailure { server: server.to_owned(), error });
     }
 
-    /// Returns the registry with the tools of all servers.
+    /// Returns the registry with all tools.
     #[must_use]
     pub fn registry(&self) -> &LiveRegistry {
         &self.registry
     }
 
-    /// Returns the clients by the names of their servers, including those without a connection.
+    /// Returns the clients by the names of their servers, also those without a connection.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, McpClient> {
         &self.clients
     }
 
-    /// Returns the servers without a connection or without tools, sorted by name. Servers that are still starting are among
-    /// them.
+    /// Returns the servers without a connection or without tools, sorted by name.
+    ///
+    /// Servers that are still starting are among them.
     #[must_use]
     pub fn failures(&self) -> Vec<ServerFailure> {
-        let lost = self.clients.iter().filter_map(|(name, client)| {
-            let without_tools =
-                || without_tools(client, self.filtered.contains(name)).map(|error| error.of_server(name));
-            Some(ServerFailure { server: name.clone(), error: client.failure().or_else(without_tools)? })
-        });
-        let mut failures: Vec<ServerFailure> = self.unusable.iter().cloned().chain(lost).collect();
+        let mut failures = self.unusable.clone();
+        for (name, client) in &self.clients {
+            if let Some(error) = client.failure() {
+                failures.push(ServerFailure { server: name.clone(), error });
+            } else if let Some(error) = without_tools(client, self.filtered.contains(name)) {
+                failures.push(ServerFailure { server: name.clone(), error: error.of_server(name) });
+            }
+        }
         failures.sort_by(|one, other| one.server.cmp(&other.server));
         failures
     }
 
-    /// Returns the instructions of all connected servers as a part of a system prompt, see
-    /// [`McpClient::instructions`]. The text is empty if no server gives instructions.
+    /// Returns the instructions of all connected servers for a system prompt, see
+    /// [`McpClient::instructions`]. The text may be empty.
     #[must_use]
     pub fn instructions(&self) -> String {
         let connected = self.clients.values().filter(|client| client.is_connected());
@@ -224,7 +233,7 @@ fn builder(
     })
 }
 
-/// Returns an error if no tool of a server is left, although it has tools or a list of permitted ones.
+/// Returns an error if no tool is left, although the server has tools or a list of permitted ones.
 fn without_tools(client: &McpClient, is_filtered: bool) -> Option<McpError> {
     if !client.is_connected() || !client.tools().is_empty() || !client.pending().is_empty() {
         return None;

@@ -20,7 +20,7 @@ use toolkit_core::{ToolContext, ToolError};
 
 /// The client that called a tool, with the data of the request. Clones are cheap.
 ///
-/// A tool takes the caller as state, or gets it with [`Caller::from_context`]:
+/// A tool takes it as state, or gets it with [`Caller::from_context`]:
 ///
 /// ```
 /// use toolkit_ai::{ToolError, ToolRegistry, tool, tools};
@@ -43,11 +43,11 @@ pub struct Caller(Arc<CallerData>);
 struct CallerData {
     context: RequestContext<RoleServer>,
     inputs: Inputs,
-    /// The minimum severity of log messages for the client. `None` if the client wants no log messages.
+    /// The minimum severity of log messages; `None` if the client wants none.
     log_level: Option<LogLevel>,
 }
 
-/// The severity of a log message for the client. The levels are ordered from the least to the most severe.
+/// The severity of a log message, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -82,7 +82,6 @@ impl LogLevel {
 }
 
 impl Caller {
-    /// Creates the caller of a request. `log_level` is the minimum severity of log messages in the session.
     pub(super) fn new(context: RequestContext<RoleServer>, inputs: Inputs, log_level: LogLevel) -> Self {
         // Since version 2026-07-28, each request asks for log messages itself.
         let log_level = if is_stateless(&context) {
@@ -93,7 +92,7 @@ impl Caller {
         Self(Arc::new(CallerData { context, inputs, log_level }))
     }
 
-    /// Returns the caller of a call; `None` if the call does not come from an MCP client.
+    /// Returns the caller of a call; `None` if it is no MCP client.
     #[must_use]
     pub fn from_context(context: &ToolContext) -> Option<&Self> {
         context.state::<Self>()
@@ -103,19 +102,18 @@ impl Caller {
         &self.0.inputs
     }
 
-    /// Returns whether a call can end with a question to the client. The client then repeats the call with
-    /// the answer.
+    /// Returns whether a call can end with a question; the client then repeats it with the answer.
     pub(super) fn can_suspend(&self) -> bool {
         is_stateless(&self.0.context)
     }
 
-    /// Returns the name of the client program, as stated by the client.
+    /// Returns the name that the client gives its program.
     #[must_use]
     pub fn client_name(&self) -> Option<String> {
         self.0.context.client_info().map(|client| client.name)
     }
 
-    /// Returns the version of the client program, as stated by the client.
+    /// Returns the version that the client gives its program.
     #[must_use]
     pub fn client_version(&self) -> Option<String> {
         self.0.context.client_info().map(|client| client.version)
@@ -127,13 +125,13 @@ impl Caller {
         self.0.context.protocol_version().map(|version| version.as_str().to_owned())
     }
 
-    /// Returns the value of `key` in the request's `_meta`.
+    /// Returns a value of the request's `_meta`.
     #[must_use]
     pub fn meta(&self, key: &str) -> Option<&Value> {
         self.0.context.meta.0.0.get(key)
     }
 
-    /// Returns the trace context of the request. If the tool calls other servers, it is sent to them.
+    /// Returns the trace context of the request, which is sent to servers that the tool calls.
     #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
         let meta = &self.0.context.meta;
@@ -143,16 +141,15 @@ impl Caller {
         Some(trace)
     }
 
-    /// Returns a header of the HTTP request; `None` if the header is missing or not text, or the client is
-    /// not connected over HTTP.
+    /// Returns a header of the HTTP request; `None` without HTTP, or if it is missing or not text.
     #[cfg(feature = "server-http")]
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.http()?.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns an extension of the HTTP request, such as token claims added by a layer of the program's own
-    /// router.
+    /// Returns an extension of the HTTP request, such as token claims added by a layer of the
+    /// program's router.
     #[cfg(feature = "server-http")]
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
@@ -172,7 +169,7 @@ impl Caller {
         capabilities.elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
-    /// Sends a log message, unless the client does not want messages of this level.
+    /// Sends a log message, unless the client does not want this level.
     pub async fn log(&self, level: LogLevel, data: impl Into<Value>) {
         if self.0.log_level.is_none_or(|least| level < least) {
             return;
@@ -180,19 +177,18 @@ impl Caller {
         #[expect(deprecated, reason = "logging is still part of the protocol")]
         {
             let message = LoggingMessageNotificationParam::new(level.published(), data.into());
-            // If the connection to the client is lost, the call is cancelled anyway.
+            // Without a connection, the call is cancelled anyway.
             let _ = self.0.context.peer.notify_logging_message(message).await;
         }
     }
 
-    /// Asks the user to fill in a form, and returns the answer.
+    /// Asks the user to fill in a form.
     ///
-    /// `schema` is the schema of the form: an object with properties of plain types. An accepted answer has
-    /// been checked against the schema. `key` identifies the question within the call.
+    /// `schema` is an object with properties of plain types, and accepted answers are checked against it.
+    /// `key` identifies the question within the call.
     ///
-    /// With protocol version 2026-07-28, the call ends here, and the client repeats the call with the answer.
-    /// The tool then runs from its beginning, and this method returns the answer. Therefore, ask before the
-    /// tool causes any side effect.
+    /// With protocol version 2026-07-28, the call ends here, and the client repeats it with the answer. The
+    /// tool then runs from its beginning, so ask before any side effect.
     ///
     /// ```
     /// use serde_json::json;
@@ -211,7 +207,7 @@ impl Caller {
     /// ```
     ///
     /// # Errors
-    /// The client cannot ask the user, or the connection to the client is lost.
+    /// The client cannot ask the user, or the connection is lost.
     pub async fn elicit(
         &self,
         key: &str,
@@ -225,11 +221,11 @@ impl Caller {
     /// Sends a request to the client, and returns the result. `method` is `elicitation/create`,
     /// `sampling/createMessage` or `roots/list`.
     ///
-    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. If the tool joins the futures of
-    /// several requests, the requests reach the client together.
+    /// [`elicit`](Self::elicit) explains `key`, and how calls are repeated. Requests whose futures
+    /// the tool joins reach the client together.
     ///
     /// # Errors
-    /// The client does not support the request or refuses it, or the connection to the client is lost.
+    /// The client does not support the request or refuses it, or the connection is lost.
     pub async fn request(&self, key: &str, method: &str, params: Value) -> Result<Value, ToolError> {
         self.0.inputs.request(&self.0.context, key, method, params).await
     }

@@ -26,23 +26,23 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::__private::lock;
-use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition};
+use toolkit_core::name::WireNames;
+use toolkit_core::{Dispatcher, RunContext, Session, ToolDefinition, ToolRegistry};
 
 /// The maximum number of resources that a session can subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 
-/// The handler for the requests of one session.
 pub(super) struct ClientRequestHandler {
     settings: Arc<ServerSettings>,
     /// The minimum severity of log messages in the session.
     log_level: Mutex<LogLevel>,
     run: OnceLock<RunContext>,
-    /// The changes of the server since the beginning of the session, boxed because requests without a session have none.
+    /// The changes since the beginning of the session, boxed because requests without a session have none.
     changes: Mutex<Option<Box<ServerChanges>>>,
-    /// The URIs of the resources that the client has subscribed to in the session.
+    /// The URIs of subscribed resources.
     subscribed: OnceLock<Arc<Mutex<HashSet<String>>>>,
-    /// Ends the task that announces the changes to the client. A client may repeat the handshake, but there must be only
-    /// one such task.
+    /// Ends the task that announces changes. A client may repeat the handshake, but there must be only one
+    /// such task.
     announcing: OnceLock<DropGuard>,
 }
 
@@ -58,21 +58,42 @@ impl ClientRequestHandler {
         }
     }
 
-    /// Returns the run context for the calls of this session. It is the run context of the dispatcher. If this has no
-    /// session for the state of tools, a session is added.
+    /// Returns the run context of the dispatcher. A session for the state of tools is added if it has none.
     fn run(&self) -> RunContext {
-        let new = || {
-            let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
-            match run.session() {
-                Some(_) => run,
-                None => run.with_session(Session::new(self.settings.next_session_id())),
-            }
-        };
-        self.run.get_or_init(new).clone()
+        self.run.get_or_init(|| self.new_run()).clone()
+    }
+
+    fn new_run(&self) -> RunContext {
+        let run = self.settings.dispatcher.run_context().map(|run| (**run).clone()).unwrap_or_default();
+        match run.session() {
+            Some(_) => run,
+            None => run.with_session(Session::new(self.settings.next_session_id())),
+        }
     }
 
     fn session(&self) -> CallSession<'_> {
         CallSession { settings: &self.settings, run: self.run(), log_level: *lock(&self.log_level) }
+    }
+}
+
+fn sees_tool(view: &View<'_>, registry: &ToolRegistry, names: &WireNames, tool: &Tool) -> bool {
+    if !view.is_filtered() {
+        return true;
+    }
+    registry.get(names.unspell(&tool.name)).is_some_and(|tool| view.has(tool.definition()))
+}
+
+/// Returns the values that begin with what the user has typed, if the client sees the definition.
+fn completed(
+    view: &View<'_>,
+    definition: Option<&ToolDefinition>,
+    request: &CompleteRequestParams,
+) -> CompleteResult {
+    match definition {
+        Some(definition) if view.has(definition) => {
+            CompleteResult::new(complete(definition, &request.argument.name, &request.argument.value))
+        }
+        _ => CompleteResult::default(),
     }
 }
 
@@ -109,8 +130,7 @@ impl ServerHandler for ClientRequestHandler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        // Changes from now on are announced, even if the client lists the tools before it confirms the
-        // handshake.
+        // Changes are announced even if the client lists the tools before it confirms the handshake.
         let changes = ServerChanges::new(&self.settings);
         *lock(&self.changes) = changes.are_possible().then(|| Box::new(changes));
         context.peer.set_peer_info(request.clone());
@@ -167,13 +187,10 @@ impl ServerHandler for ClientRequestHandler {
         let registry = settings.dispatcher.registry();
         let view = View::new(settings, context);
         let names = settings.names(&registry);
-        let has = |tool: &Tool| {
-            !view.is_filtered()
-                || registry.get(names.unspell(&tool.name)).is_some_and(|tool| view.has(tool.definition()))
-        };
         let tools = settings.tools(&registry, !is_stateless);
-        let (tools, next) = tools.page(cursor.as_deref(), settings.page_size, has)?;
-        let mut result = ListToolsResult::with_all_items(tools);
+        let (page, next) = tools
+            .page(cursor.as_deref(), settings.page_size, |tool| sees_tool(&view, &registry, &names, tool))?;
+        let mut result = ListToolsResult::with_all_items(page);
         if is_stateless {
             let scope = if settings.is_private { CacheScope::Private } else { CacheScope::Public };
             result = result.with_ttl_ms(settings.list_ttl_ms()).with_cache_scope(scope);
@@ -187,7 +204,7 @@ impl ServerHandler for ClientRequestHandler {
         settings.tools(&settings.dispatcher.registry(), false).get(name).map(|tool| (**tool).clone())
     }
 
-    // Boxed, because the SDK moves the future of a request several times, and the future of a call is large.
+    // Boxed, because the SDK moves the large future several times.
     fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -203,7 +220,7 @@ impl ServerHandler for ClientRequestHandler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A known method arrives here if its parameters do not have the form that the protocol demands.
+        // A known method arrives here if its parameters are malformed.
         let method = request.method;
         Err(match method.as_str() {
             "tools/call" | "tools/list" | "completion/complete" | "resources/read" | "prompts/get" => {
@@ -220,26 +237,22 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<CompleteResult, ErrorData> {
         let settings = &*self.settings;
         let view = View::new(settings, context);
-        let complete = |definition: &ToolDefinition| {
-            let values = || complete(definition, &request.argument.name, &request.argument.value);
-            view.has(definition).then(values).map_or_else(CompleteResult::default, CompleteResult::new)
-        };
         if let Some(template) = request.r#ref.as_resource_uri() {
-            let registry = settings.resources.as_ref().map(Dispatcher::registry);
-            let resource =
-                registry.as_ref().and_then(|registry| resources::with_template(registry, template));
-            return Ok(resource.map_or_else(CompleteResult::default, complete));
+            let Some(dispatcher) = &settings.resources else { return Ok(CompleteResult::default()) };
+            let registry = dispatcher.registry();
+            let resource = resources::with_template(&registry, template);
+            return Ok(completed(&view, resource, &request));
         }
         let Some(name) = request.r#ref.as_prompt_name() else { return Ok(CompleteResult::default()) };
-        if let Some(prompt) =
-            settings.prompts.as_ref().and_then(|prompts| prompts.registry().get(name).cloned())
+        if let Some(prompts) = &settings.prompts
+            && let Some(prompt) = prompts.registry().get(name)
         {
-            return Ok(complete(prompt.definition()));
+            return Ok(completed(&view, Some(prompt.definition()), &request));
         }
         // The protocol has no references to tools, so a client refers to a tool as if it were a prompt.
         let registry = settings.dispatcher.registry();
         let tool = registry.get(settings.names(&registry).unspell(name));
-        Ok(tool.map_or_else(CompleteResult::default, |tool| complete(tool.definition())))
+        Ok(completed(&view, tool.map(|tool| tool.definition()), &request))
     }
 
     #[expect(deprecated, reason = "logging is still part of the protocol")]
@@ -260,8 +273,7 @@ impl ServerHandler for ClientRequestHandler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // Full outputs are not listed: a result links to its full output, and no client sees outputs of other
-        // clients.
+        // Full outputs are not listed: only results link to them.
         let view = View::new(&self.settings, context);
         let Some(resources) = &self.settings.resources else { return Ok(ListResourcesResult::default()) };
         let (page, next) = resources::listed(resources, &view, request)?;

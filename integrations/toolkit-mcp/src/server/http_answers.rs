@@ -10,20 +10,15 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at};
 use toolkit_http::server::HttpBody;
 
-/// The time between two comments on an event stream. Proxies and clients close a connection on which nothing is sent for
-/// a while.
+/// The time between two comments on an event stream: proxies and clients close silent connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The media type of an event stream.
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// The response to a request, once it is known.
 pub(super) type HttpAnswer = Pin<Box<dyn Future<Output = Response<HttpBody>> + Send>>;
 
-/// A piece of a body.
 type Piece = Result<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// Returns a response of this service, with a status and a message.
 pub(super) fn refusal(status: StatusCode, message: impl Into<HttpBody>) -> Response<HttpBody> {
     let mut response = Response::new(message.into());
     *response.status_mut() = status;
@@ -36,13 +31,12 @@ pub(super) fn event_stream_of(answer: HttpAnswer) -> Response<HttpBody> {
     event_stream(stream::unfold(Some((answer, comments)), next).flatten())
 }
 
-/// Returns a response with these pieces of an event stream.
 pub(super) fn event_stream(pieces: impl stream::Stream<Item = Piece> + Send + 'static) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from_stream(pieces));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies such as nginx do not collect the events.
+    // Proxies such as nginx then do not collect the events.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
@@ -59,7 +53,7 @@ async fn next(
     }
 }
 
-/// Returns the pieces of an event stream for a response: its events, or its JSON as one event.
+/// Returns the events of a response, or its JSON as one event.
 fn events(response: Response<HttpBody>) -> BoxStream<'static, Piece> {
     let media_type = response.headers().get(CONTENT_TYPE);
     let is_stream = media_type == Some(&EVENTS);

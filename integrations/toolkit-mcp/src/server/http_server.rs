@@ -9,13 +9,14 @@ pub use http_service::HttpService;
 
 use self::http_faults::{bind, host_fault, origin_fault, token_fault};
 use super::auth::{ProtectedResource, VerifiedToken, WELL_KNOWN};
+use super::caller::Caller;
 use super::http_answers::refusal;
 use super::mcp_server::McpServer;
 use super::server_settings::{HttpSettings, ServerSettings};
 use crate::macros::{debug, setters};
 use crate::mcp_error::McpError;
 use http::request::Parts;
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,23 +28,23 @@ use toolkit_core::BuildError;
 use toolkit_core::error::BuildProblem;
 use toolkit_http::server::{HttpBody, HttpGuards, checked_path, terminated};
 
-/// The time for writing the responses of calls that have just ended.
+/// The time for writing the responses of the last calls.
 const LAST_RESPONSES: Duration = Duration::from_millis(500);
 
-/// The time for closing connections after the sessions have ended.
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// # HTTP
 ///
-/// These methods need the feature `server-http`. The server answers clients with protocol version 2026-07-28
-/// without sessions, and opens a session for each client with an earlier version.
+/// These methods need the feature `server-http`. Only clients with versions before 2026-07-28 have
+/// sessions.
 impl McpServer {
-    /// Requires the header `Authorization: Bearer …` with this token in every request. Spaces and line breaks
-    /// around the token are ignored. An empty token refuses every request, and a [bound](Self::bind_http) server
-    /// reports it.
+    /// Requires the header `Authorization: Bearer …` with this token in every request.
     ///
-    /// For tokens with claims, [mount](Self::into_service) the server behind an authentication layer of your
-    /// own, and read the claims with [`Caller::extension`](super::Caller::extension).
+    /// White space around the token is ignored. An empty token refuses every request, and a
+    /// [bound](Self::bind_http) server reports it.
+    ///
+    /// For tokens with claims, [mount](Self::into_service) the server behind your own authentication layer,
+    /// and read them with [`Caller::extension`](super::Caller::extension).
     pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
         let token: Arc<str> = token.into();
         self.with(|settings| {
@@ -53,16 +54,17 @@ impl McpServer {
         })
     }
 
-    /// Protects the server with OAuth, in place of a fixed token: every request needs a token for which `check` returns
-    /// the claims.
+    /// Protects the server with OAuth: every request needs a token for which `check` returns the
+    /// claims.
     ///
-    /// The server also publishes the metadata of the resource (RFC 9728), which leads clients to the authorization
-    /// server. A request without a valid token gets the status 401, and a call of a tool whose
-    /// [scopes](Self::with_scopes) the token lacks gets the status 403, both with a challenge that names the missing
-    /// scopes. Lists show the tools that the scopes of the token allow, and a session belongs to the subject of its token.
+    /// The server also publishes the metadata of the resource (RFC 9728), which lead clients to the
+    /// authorization server. A request without a valid token gets the status 401, and a call of a
+    /// tool whose [scopes](Self::with_scopes) the token lacks gets 403, both with a challenge.
+    /// Lists show the tools that the token allows, and a session belongs to the subject of its
+    /// token.
     ///
-    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this server. For JSON Web
-    /// Tokens, the feature `jwt` has this check, `JwtVerifier`.
+    /// `check` must verify the signature, the issuer, the expiry, and that the audience is this
+    /// server. `JwtVerifier` (feature `jwt`) does so for JSON Web Tokens.
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
@@ -90,15 +92,15 @@ impl McpServer {
     where
         F: Future<Output = Option<VerifiedToken>> + Send + 'static,
     {
-        let scope = |token: &VerifiedToken| token.scope.clone();
         self.with(|settings| settings.http.oauth = Some(Arc::new(resource.with_check(check))))
             .with_identity(|request| request.extensions.get().map(VerifiedToken::identity))
-            .with_scopes(move |caller| caller.extension().map(scope).unwrap_or_default())
+            .with_scopes(scope_of_token)
     }
 
-    /// Sets the accepted values of the header `Host`, with or without a port. By default, only names of this
-    /// machine are accepted, so that no web page can reach the server through a host name of its own (DNS
-    /// rebinding). An empty list restores the default.
+    /// Sets the accepted values of the header `Host`, with or without a port.
+    ///
+    /// By default, and with an empty list, only names of this machine are accepted. So no web page can reach
+    /// the server through a host name of its own (DNS rebinding).
     pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
         self.with(|settings| {
@@ -107,9 +109,11 @@ impl McpServer {
         })
     }
 
-    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`. By default, only origins
-    /// of this machine are accepted. Requests without this header are always accepted. Pages of accepted origins may
-    /// call the server from a browser, and read its answers.
+    /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`; only this
+    /// machine by default.
+    ///
+    /// Requests without this header are always accepted. Pages of accepted origins may call the server from a
+    /// browser, and read its answers.
     pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
         self.with(|settings| {
@@ -119,11 +123,12 @@ impl McpServer {
         })
     }
 
-    /// Binds each session to the identity of the client that opened it, such as the subject of its token. The
-    /// session is not found by clients with another identity.
+    /// Binds each session to the identity of the client that opened it.
     ///
-    /// `identity` reads the identity from the HTTP request, for instance from an extension that an authentication
-    /// layer has added.
+    /// Clients with another identity do not find the session.
+    ///
+    /// `identity` reads the identity from the HTTP request, for instance from an extension that an
+    /// authentication layer has added.
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
@@ -141,13 +146,14 @@ impl McpServer {
         self.with(|settings| settings.http.identity = Some(Arc::new(identity)))
     }
 
-    /// Sets the path of the server at its address and in its router, `/mcp` by default. A [service](Self::into_service)
-    /// has the path at which the program mounts it.
+    /// Sets the path of the server at its address and in its router, `/mcp` by default.
+    ///
+    /// The program mounts a [service](Self::into_service) at a path of its own.
     ///
     /// # Errors
-    /// No request can have the path: it has characters that a URL has only percent-encoded, or a part `.` or `..`. Also if
-    /// a part begins with `:` or `*`, which routers take for the name of a parameter, or if the path is one of the metadata
-    /// of OAuth.
+    /// No request can have the path, because a character is not percent-encoded or a part is `.` or `..`.
+    /// Also if a part begins with `:` or `*`, which routers take for a parameter, or if the path is one of
+    /// the OAuth metadata.
     pub fn with_path(self, path: impl AsRef<str>) -> Result<Self, BuildError> {
         let path = checked_path(path.as_ref())?;
         if path.starts_with(WELL_KNOWN) {
@@ -158,7 +164,9 @@ impl McpServer {
     }
 
     /// Returns the server as a tower service, to mount it at any path of any HTTP server.
-    /// [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool, all calls are refused.
+    ///
+    /// [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool, all calls are
+    /// refused.
     ///
     /// ```no_run
     /// use axum::Router;
@@ -175,17 +183,18 @@ impl McpServer {
     /// # }
     /// ```
     ///
-    /// With [OAuth](Self::with_oauth), the service answers requests for the metadata of the resource, too. Clients look for it
-    /// at the root of the host, so a router that nests the service also routes to a clone of it the path
-    /// `/.well-known/oauth-protected-resource`, followed by the path of the resource.
+    /// With [OAuth](Self::with_oauth), the service also answers requests for the metadata of the resource.
+    /// Clients look for it at the root of the host. A router that nests the service routes
+    /// `/.well-known/oauth-protected-resource`, followed by the path of the resource, to a clone of it.
     #[must_use]
     pub fn into_service(self) -> HttpService {
         HttpService::new(Arc::new(self.settings))
     }
 
-    /// Returns the server as a router of axum 0.8, to merge it into an application (feature `axum-08`). It has the
-    /// [path](Self::with_path) of the server, and those of the metadata of OAuth. [Check](toolkit_core::Dispatcher::check)
-    /// rules before: while one selects no tool, all calls are refused.
+    /// Returns the server as a router of axum 0.8, to merge it into an application (feature
+    /// `axum-08`). It has the [path](Self::with_path) of the server and those of the OAuth
+    /// metadata. [Check](toolkit_core::Dispatcher::check) rules before: while one selects no tool,
+    /// all calls are refused.
     ///
     /// ```
     /// use axum::Router;
@@ -211,9 +220,10 @@ impl McpServer {
     /// Binds the server to an address, such as `127.0.0.1:8000`. Port 0 stands for any free port.
     ///
     /// # Errors
-    /// The address is not free, or other machines can reach the address although no [hosts are
-    /// allowed](Self::with_allowed_hosts). Also if a rule [selects no tool](toolkit_core::Dispatcher::check), or if
-    /// the token, a host or an origin is one that no request can have.
+    /// The address is not free, or other machines can reach it although no [hosts are
+    /// allowed](Self::with_allowed_hosts). Also if a rule [selects no
+    /// tool](toolkit_core::Dispatcher::check), or no request can have the token, a host or an
+    /// origin.
     pub async fn bind_http(self, address: impl ToSocketAddrs) -> Result<HttpServer, McpError> {
         self.settings.check_rules()?;
         self.settings.http.check()?;
@@ -221,11 +231,11 @@ impl McpServer {
         Ok(HttpServer { listener, address, server: self })
     }
 
-    /// Serves clients over HTTP at an address, until the process receives an interrupt or a request to
-    /// terminate.
+    /// Serves clients over HTTP at an address, until the process receives an interrupt or a request
+    /// to terminate.
     ///
     /// # Errors
-    /// The server cannot be bound to the address. See [`bind_http`](Self::bind_http).
+    /// See [`bind_http`](Self::bind_http).
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result<(), McpError> {
         self.bind_http(address).await?.run().await;
         Ok(())
@@ -233,15 +243,18 @@ impl McpServer {
 }
 
 setters! { McpServer.settings.http:
-    /// Sets the maximum number of open sessions, 1,000 by default. Beyond it, a new session ends the one that has
-    /// been unused for the longest time, at least ten seconds. If there is none, the new session is refused with
-    /// the status 503. With zero, only clients without sessions are served.
+    /// Sets the maximum number of open sessions, 1,000 by default.
     ///
-    /// Clients with protocol version 2026-07-28 have no sessions, and do not count. An open session takes
-    /// about 80 KiB of memory.
+    /// Beyond it, a new session ends the one unused for the longest time, at least ten seconds. Without such
+    /// a session, the new one is refused with the status 503. With zero, only clients without sessions are
+    /// served.
+    ///
+    /// Clients with protocol version 2026-07-28 have no sessions. A session takes about 80 KiB of memory.
     with_max_sessions(max_sessions: usize) = max_sessions;
-    /// Sets how long a session stays open without use, 30 minutes by default. A session is in use while one
-    /// of its requests or event streams is open. The client of an ended session begins a new session.
+    /// Sets how long a session stays open without use, 30 minutes by default.
+    ///
+    /// A session with an open request or event stream is in use. The client of an ended session begins a new
+    /// one.
     with_session_idle(session_idle: Duration) = session_idle;
 }
 
@@ -257,7 +270,7 @@ impl McpServer {
     }
 }
 
-/// Returns the path of the server, with and without a slash at its end, and those of the metadata of OAuth.
+/// Returns the paths of the server, with and without a final slash, and of the OAuth metadata.
 fn paths(settings: &ServerSettings) -> BTreeSet<String> {
     let HttpSettings { path, oauth, .. } = &settings.http;
     let mut paths = BTreeSet::from([format!("{path}/")]);
@@ -277,13 +290,13 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Returns the address of the server.
+    /// Returns the address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the URL of the server.
+    /// Returns the URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, self.server.settings.http.path)
@@ -294,18 +307,18 @@ impl HttpServer {
         self.run_until(terminated()).await;
     }
 
-    /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation) token is
-    /// cancelled.
+    /// Serves clients until `stop` is ready or the [cancellation](McpServer::with_cancellation)
+    /// token is cancelled.
     ///
     /// The server then accepts no further calls, and waits for running calls within the
     /// [grace](McpServer::with_grace) time.
     pub async fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) {
-        let mut settings = self.server.settings;
-        let stopped = settings.cancellation.child_token();
-        // The sessions end later than the listener: running calls still have to send their results.
+        let mut server_settings = self.server.settings;
+        let stopped = server_settings.cancellation.child_token();
+        // Running calls still have to send their results after the listener has ended.
         let sessions = CancellationToken::new();
-        settings.cancellation = sessions.clone();
-        let settings = Arc::new(settings);
+        server_settings.cancellation = sessions.clone();
+        let settings = Arc::new(server_settings);
         let stop = {
             let stopped = stopped.clone();
             async move {
@@ -323,21 +336,31 @@ impl HttpServer {
         };
         let paths = Arc::new(paths(&settings));
         let service = HttpService::new(settings.clone());
-        let answer = move |request: Request<HttpBody>| {
-            let service = paths.contains(request.uri().path()).then(|| service.clone());
-            async move {
-                match service {
-                    Some(service) => service.handle(request).await,
-                    None => refusal(StatusCode::NOT_FOUND, ""),
-                }
-            }
-        };
-        let serve = settings.http.guards.accept(self.listener, answer, stop);
+        let serve = settings.http.guards.accept(
+            self.listener,
+            move |request| answer(paths.clone(), service.clone(), request),
+            stop,
+        );
         tokio::select! {
             () = serve => sessions.cancel(),
             () = end => {}
         }
     }
+}
+
+fn scope_of_token(caller: &Caller) -> String {
+    caller.extension::<VerifiedToken>().map(|token| token.scope.clone()).unwrap_or_default()
+}
+
+async fn answer(
+    paths: Arc<BTreeSet<String>>,
+    service: HttpService,
+    request: Request<HttpBody>,
+) -> Response<HttpBody> {
+    if !paths.contains(request.uri().path()) {
+        return refusal(StatusCode::NOT_FOUND, "");
+    }
+    service.handle(request).await
 }
 
 debug!(HttpServer, self, "url": self.url());

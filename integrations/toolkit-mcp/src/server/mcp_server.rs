@@ -22,19 +22,20 @@ use toolkit_core::output::Truncation;
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{BuildError, Dispatcher, ToolDefinition, ToolError};
 
-/// Serves a registry over standard input and output, until the client closes standard input. The program must write nothing
-/// else to standard output.
+/// Serves a registry over standard input and output, until the client closes standard input.
+///
+/// The program must write nothing else to standard output.
 ///
 /// # Errors
-/// The registry is not complete, for instance because a tool lacks its state, or the transport fails.
+/// The registry is not complete (a tool lacks its state, for instance), or the transport fails.
 pub async fn serve_stdio(registry: impl IntoRegistrySource) -> Result<(), McpError> {
     McpServer::new(registry)?.serve_stdio().await
 }
 
-/// A server of the Model Context Protocol with the tools of a registry.
+/// An MCP server with the tools of a registry.
 ///
-/// All calls go through a [`Dispatcher`]: its limits, permissions and other middleware apply. Clients with
-/// protocol version 2026-07-28 and with earlier versions are served at the same time.
+/// All calls go through a [`Dispatcher`], with its limits, permissions and other middleware. Clients with
+/// protocol version 2026-07-28 and earlier ones are served at the same time.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -64,11 +65,11 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// Creates a server for the tools of a registry. If the registry is [live](toolkit_core::LiveRegistry),
-    /// clients are notified of its changes.
+    /// Creates a server for the tools of a registry. Clients are notified of the changes of a
+    /// [live](toolkit_core::LiveRegistry) registry.
     ///
-    /// If a tool has a parameter of the type [`Caller`], a live registry must declare this state with
-    /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state). A fixed registry need not declare it.
+    /// If a tool has a parameter of the type [`Caller`], a live registry must declare this state
+    /// with [`with_run_state`](toolkit_core::ToolRegistry::with_run_state); a fixed one need not.
     ///
     /// # Errors
     /// The registry is not complete. See [`Dispatcher::new`].
@@ -81,8 +82,7 @@ impl McpServer {
         self
     }
 
-    /// Sets the name and the version of the server, as shown to clients. By default, clients see the name and
-    /// the version of this crate.
+    /// Sets the name and the version shown to clients; those of this crate by default.
     pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.with(|settings| {
             settings.name = name.into();
@@ -90,18 +90,18 @@ impl McpServer {
         })
     }
 
-    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default. Further calls
-    /// are refused with an error for the model. A maximum of zero counts as one.
+    /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default, at least one.
     ///
-    /// To make calls wait instead, use [`Dispatcher::with_max_concurrency`].
+    /// Further calls are refused with an error for the model; with [`Dispatcher::with_max_concurrency`],
+    /// calls wait instead.
     pub fn with_max_calls(self, calls: usize) -> Self {
         self.with(|settings| settings.calls.set_max(calls))
     }
 
     /// Sets how overlong results are truncated, and keeps the full texts as resources.
     ///
-    /// A truncated result contains a link to the resource with the full text. The server keeps the latest
-    /// full texts in memory, up to 64 MiB in total. If `truncation` has a sink, the server replaces it.
+    /// A truncated result links to the resource with the full text. The latest full texts are kept
+    /// in memory, up to 64 MiB in total. The server replaces a sink of `truncation`.
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
@@ -115,14 +115,15 @@ impl McpServer {
         self.with(|settings| settings.set_truncation(truncation))
     }
 
-    /// Adds a value to the state of each call, computed from the [`Caller`]. If `state` returns an error, the
-    /// call fails with this error.
+    /// Adds a value to the state of each call, computed from the [`Caller`].
+    ///
+    /// If `state` returns an error, the call fails with it.
     ///
     /// The registry must declare the type with
     /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
     ///
-    /// `_meta` and headers are claims of the client. Take a tenant or a user from `Caller::extension`, where an
-    /// authentication layer adds checked claims.
+    /// `_meta` and headers are claims of the client. Take a tenant or a user from `Caller::extension`, where
+    /// an authentication layer adds checked claims.
     ///
     /// ```
     /// use toolkit_ai::{ToolError, ToolRegistry};
@@ -145,8 +146,10 @@ impl McpServer {
         self.with(|settings| settings.calls.add_state(state))
     }
 
-    /// Sets which tools, prompts and resources a client sees. What a client does not see is left out of its lists, and
-    /// is not found by its calls. With several filters, all of them must return `true`.
+    /// Sets which tools, prompts and resources a client sees.
+    ///
+    /// The others are not in its lists, and not found by its calls. With several filters, all of them must
+    /// return `true`.
     ///
     /// ```
     /// use toolkit_ai::ToolRegistry;
@@ -166,7 +169,8 @@ impl McpServer {
         })
     }
 
-    /// Sets the function that returns the scopes of a client, separated by spaces as in the claim `scope` of a token.
+    /// Sets the function that returns the scopes of a client, separated by spaces.
+    ///
     /// A client sees a tool with `scopes` in its metadata only if it has all of them.
     ///
     /// ```
@@ -191,9 +195,9 @@ impl McpServer {
 
     /// Publishes the tools of a registry as prompts, which the user of a client chooses.
     ///
-    /// A prompt is a `#[tool]` function whose output is the content of a message of the user, or
-    /// [`PromptMessages`](super::PromptMessages). With `register = false`, it is not discovered as a tool. If the
-    /// registry is live, clients are notified of its changes.
+    /// A prompt is a `#[tool]` function whose output is the content of a user message, or
+    /// [`PromptMessages`](super::PromptMessages). With `register = false`, it is not discovered as
+    /// a tool. Clients are notified of the changes of a live registry.
     ///
     /// ```
     /// use toolkit_ai::{ToolRegistry, tool, tools};
@@ -217,8 +221,9 @@ impl McpServer {
         Ok(self)
     }
 
-    /// Publishes a registry of [resources](super::ServerResource), which clients read by URI. If the registry is live,
-    /// clients are notified of its changes, and it refuses tools without a URI from now on.
+    /// Publishes a registry of [resources](super::ServerResource), which clients read by URI.
+    ///
+    /// Clients are notified of the changes of a live registry, which refuses tools without a URI from now on.
     ///
     /// # Errors
     /// The registry is not complete, see [`Dispatcher::new`], or one of its tools has no URI.
@@ -229,7 +234,7 @@ impl McpServer {
         Ok(self)
     }
 
-    /// Returns the sender of updates: clients that have subscribed to a resource learn that it has changed.
+    /// Returns the sender of updates to clients that have subscribed to a resource.
     #[must_use]
     pub fn resource_updates(&self) -> ResourceUpdates {
         self.settings.updates.clone()
@@ -237,20 +242,20 @@ impl McpServer {
 
     /// Serves one client over standard input and output, until the client closes standard input.
     ///
-    /// A program served this way must write nothing else to standard output.
+    /// The program must write nothing else to standard output.
     ///
     /// # Errors
-    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
+    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport
+    /// fails.
     pub async fn serve_stdio(self) -> Result<(), McpError> {
         let (read, write) = rmcp::transport::stdio_pipes();
         self.serve_halves(read, write).await
     }
 
-    /// Serves one client over a stream of bytes, such as a socket or a
-    /// [`DuplexStream`](tokio::io::DuplexStream), until the client closes the stream.
+    /// Serves one client over a stream of bytes, such as a socket, until the client closes it.
     ///
     /// # Errors
-    /// A rule [selects no tool](Dispatcher::check), the client does not speak the protocol, or the transport fails.
+    /// As for [`serve_stdio`](Self::serve_stdio).
     pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), McpError> {
         let (read, write) = tokio::io::split(stream);
         self.serve_halves(read, write).await
@@ -262,7 +267,7 @@ impl McpServer {
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), McpError> {
         self.settings.check_rules()?;
-        // The session gets a token of its own, because the SDK cancels the token at the end of the session.
+        // The SDK cancels the token at the end of the session.
         let cancellation = self.settings.cancellation.child_token();
         let transport = LineTransport::new(read, write, MAX_MESSAGE, ());
         let handler = ClientRequestHandler::new(Arc::new(self.settings));
@@ -282,8 +287,7 @@ impl McpServer {
 }
 
 impl McpServer {
-    /// Creates the first page of the tool list, as for a request, and returns the number of tools on the page. For
-    /// benchmarks.
+    /// Creates the first page of the tool list, and returns its number of tools. For benchmarks.
     #[doc(hidden)]
     #[must_use]
     pub fn list_once(&self) -> usize {
@@ -295,25 +299,24 @@ impl McpServer {
 setters! { McpServer.settings:
     /// Sets the display name of the server.
     with_title(title: impl Into<String>) = Some(title.into());
-    /// Sets the instructions for the model: how to use the tools together.
+    /// Sets the instructions for the model on using the tools.
     with_instructions(instructions: impl Into<String>) = Some(instructions.into());
     /// Sets the rule for published tool names.
     ///
-    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands. Some
-    /// clients pass names on to a model provider without changes. [`NameRule::DASHES`] suits all providers.
+    /// By default, names have up to 128 characters of `A-Z a-z 0-9 _ . -`, as the protocol demands.
+    /// For clients that pass names on to a model provider unchanged, [`NameRule::DASHES`] suits all
+    /// providers.
     with_name_rule(name_rule: NameRule) = name_rule;
-    /// Sets the maximum number of entries in one page of a list, 1,000 by default. A size of zero counts as
-    /// one.
+    /// Sets the maximum number of entries in one page of a list, 1,000 by default, at least one.
     with_page_size(page_size: usize) = page_size.max(1);
-    /// Sets the time for which clients may reuse a tool list without asking the server again.
-    ///
-    /// The default is five minutes for a fixed registry, and zero for a live registry.
+    /// Sets how long clients may reuse a tool list; five minutes for a fixed registry by default,
+    /// and zero for a live one.
     with_list_ttl(list_ttl: Duration) = Some(list_ttl);
-    /// Sets the secret that protects the state of interrupted calls.
+    /// Sets the secret that protects the state of interrupted calls; random by default.
     ///
-    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The client then
-    /// repeats the call with the answer and a signed state. If several servers answer calls of the same
-    /// client, they need the same secret. By default, the secret is random.
+    /// With protocol version 2026-07-28, a call that asks the user a question ends early. The
+    /// client repeats it with the answer and a signed state. Servers that answer calls of the same
+    /// client need the same secret.
     with_secret(secret: impl AsRef<[u8]>) = RequestStateCodec::new_unchecked(secret.as_ref());
     /// Sets the token that stops the server. Running calls then have two seconds to end.
     with_cancellation(cancellation: CancellationToken) = cancellation;
@@ -321,7 +324,7 @@ setters! { McpServer.settings:
 
 /// Serves the tools of a dispatcher.
 ///
-/// A registry with tools that take a [`Caller`] must declare this state with
+/// A registry with tools that take a [`Caller`] must declare it with
 /// [`with_run_state`](toolkit_core::ToolRegistry::with_run_state).
 impl From<Dispatcher> for McpServer {
     fn from(dispatcher: Dispatcher) -> Self {

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 use toolkit_http::server::{HttpBody, Refusal};
 
-/// The state of a request's body, as an extension of the request. Clones share the state.
+/// The state of a request's body, an extension of the request. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct RequestBody(Arc<OnceLock<Received>>);
 
@@ -29,18 +29,17 @@ pub(super) enum Received {
 }
 
 impl RequestBody {
-    /// Returns the state of a message that has been read.
     pub(super) fn of_message(text: &str) -> Self {
         Self(Arc::new(Received::Message(RawArguments::from_body(text.as_bytes())).into()))
     }
 
-    /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards.
-    /// `missing_scopes` returns the scopes that the client lacks.
+    /// Returns a body that reads `body` as soon as the SDK does, within the limits of the guards. `granted`
+    /// has the scopes of the client, if its token has scopes.
     pub(super) fn read_later(
         &self,
         body: HttpBody,
         settings: Arc<ServerSettings>,
-        missing_scopes: impl FnOnce(&[u8]) -> Option<String> + Send + 'static,
+        granted: Option<String>,
     ) -> HttpBody {
         let state = self.0.clone();
         HttpBody::from_stream(stream::once(async move {
@@ -51,7 +50,7 @@ impl RequestBody {
                 guards.read_body(body).await
             };
             let received = match read {
-                Ok(bytes) => match missing_scopes(&bytes) {
+                Ok(bytes) => match missing_scopes(&settings, granted.as_deref(), &bytes) {
                     Some(scopes) => Received::Unauthorized(scopes),
                     None if bytes.trim_ascii_start().starts_with(b"[") => Received::Batch(bytes),
                     None => {
@@ -66,20 +65,19 @@ impl RequestBody {
         }))
     }
 
-    /// Returns the arguments of the call that came with these extensions.
     pub(super) fn arguments(extensions: &Extensions) -> Option<&RawArguments> {
         let Self(state) = extensions.get::<Parts>()?.extensions.get()?;
         if let Received::Message(arguments) = state.get()? { arguments.as_ref() } else { None }
     }
 
-    /// Returns what was received, or `None` until the body is read.
+    /// Returns what was received; `None` until the body is read.
     pub(super) fn received(&self) -> Option<&Received> {
         self.0.get()
     }
 }
 
-/// Returns the scopes that the message or the batch in `body` needs, if one of them is not in `granted`.
-pub(super) fn missing_scopes(settings: &ServerSettings, granted: &str, body: &[u8]) -> Option<String> {
+/// Returns the scopes that `body` needs, if one of them is not in `granted`.
+fn missing_scopes(settings: &ServerSettings, granted: Option<&str>, body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
         #[serde(borrow)]
@@ -92,17 +90,22 @@ pub(super) fn missing_scopes(settings: &ServerSettings, granted: &str, body: &[u
         #[serde(borrow)]
         name: Option<Cow<'a, str>>,
     }
+    let granted = granted?;
     let messages: Vec<Message<'_>> = match serde_json::from_slice(body) {
         Ok(message) => vec![message],
         Err(_) => serde_json::from_slice(body).ok()?,
     };
     let registry = settings.dispatcher.registry();
     let names = settings.names(&registry);
-    let calls = messages.into_iter().filter(|message| message.method.as_deref() == Some("tools/call"));
-    let mut missing = calls.filter_map(|call| {
-        let tool = registry.get(names.unspell(&call.params?.name?))?;
-        let is_granted = is_granted(tool.definition(), || granted.to_owned());
-        scopes_of(tool.definition()).filter(|_| !is_granted).map(str::to_owned)
-    });
-    missing.next()
+    for message in messages {
+        if message.method.as_deref() != Some("tools/call") {
+            continue;
+        }
+        let Some(Params { name: Some(name) }) = message.params else { continue };
+        let Some(tool) = registry.get(names.unspell(&name)) else { continue };
+        if !is_granted(tool.definition(), || granted.to_owned()) {
+            return scopes_of(tool.definition()).map(str::to_owned);
+        }
+    }
+    None
 }

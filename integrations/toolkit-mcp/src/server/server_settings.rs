@@ -28,11 +28,9 @@ use toolkit_core::{CallId, Dispatcher, LiveRegistry, ToolDefinition, ToolRegistr
 use toolkit_http::server::HttpGuards;
 
 const PAGE_SIZE: usize = 1_000;
-/// The maximum number of updates of resources that a slow client has not received.
 const MAX_UPDATES: usize = 256;
 const FIXED_LIST_TTL: Duration = Duration::from_secs(300);
 
-/// A function that decides whether a client sees a tool.
 type Filter = dyn Fn(&Caller, &ToolDefinition) -> bool + Send + Sync;
 
 #[derive(Clone)]
@@ -45,7 +43,7 @@ pub(super) struct ServerSettings {
     pub(super) name_rule: NameRule,
     pub(super) page_size: usize,
     pub(super) list_ttl: Option<Duration>,
-    /// Whether the tool list must not be stored in a cache shared by several clients.
+    /// No cache shared by several clients may store the tool list.
     pub(super) is_private: bool,
     pub(super) calls: ServedCalls<Caller>,
     pub(super) outputs: Option<Arc<OutputStore>>,
@@ -57,11 +55,10 @@ pub(super) struct ServerSettings {
     pub(super) cancellation: CancellationToken,
     #[cfg(feature = "server-http")]
     pub(super) http: HttpSettings,
-    /// The prefix of this server's session ids. No other server has the same prefix.
+    /// The prefix of this server's session ids, which no other server has.
     session_prefix: Arc<str>,
 }
 
-/// The settings of a server over HTTP.
 #[cfg(feature = "server-http")]
 #[derive(Clone)]
 pub(super) struct HttpSettings {
@@ -75,7 +72,6 @@ pub(super) struct HttpSettings {
     pub(super) identity: Option<Arc<Identity>>,
 }
 
-/// A function that returns the identity behind an HTTP request.
 #[cfg(feature = "server-http")]
 type Identity = dyn Fn(&http::request::Parts) -> Option<String> + Send + Sync;
 
@@ -121,23 +117,22 @@ impl ServerSettings {
         }
     }
 
-    /// Checks that the rules of the dispatcher select tools: otherwise, a server would refuse all calls.
+    /// Checks that the rules of the dispatcher select tools: otherwise, the server would refuse all calls.
     pub(super) fn check_rules(&self) -> Result<(), McpError> {
         Ok(self.dispatcher.check()?)
     }
 
     pub(super) fn set_truncation(&mut self, truncation: Truncation) {
         let store = self.outputs.get_or_insert_default().clone();
-        let sink = move |full| std::future::ready(store.keep(full));
-        self.dispatcher = self.dispatcher.clone().with_truncation(truncation.with_sink(sink));
+        let stored = truncation.with_sink(move |full| std::future::ready(store.keep(full)));
+        self.dispatcher = self.dispatcher.clone().with_truncation(stored);
     }
 
-    /// Returns the published tools of a registry, rendered once for each registry and form of outputs.
+    /// Returns the published tools, rendered once for each registry and form of outputs.
     pub(super) fn tools(&self, registry: &ToolRegistry, wraps_outputs: bool) -> ToolList {
         registry.definitions(McpFormat { name_rule: self.name_rule, wraps_outputs })
     }
 
-    /// Returns the published names of the tools of a registry.
     pub(super) fn names(&self, registry: &ToolRegistry) -> WireNames {
         registry.wire_names(&McpFormat { name_rule: self.name_rule, wraps_outputs: false })
     }
@@ -147,19 +142,17 @@ impl ServerSettings {
         u64::try_from(self.list_ttl.unwrap_or(default).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns a call id, unique among all calls of the server.
     pub(super) fn next_call_id(&self) -> CallId {
         format!("mcp_{}", self.calls.next_number()).into()
     }
 
-    /// Returns a session id, unique even among the sessions of other servers. A random id for each request
-    /// without a session would cost a system call.
+    /// Returns a session id, unique even among servers. A random id for each request would cost a system
+    /// call.
     pub(super) fn next_session_id(&self) -> String {
         format!("{}-{}", self.session_prefix, self.calls.next_number())
     }
 }
 
-/// Returns the registry of a dispatcher if its tools can change.
 pub(super) fn live(dispatcher: &Dispatcher) -> Option<&LiveRegistry> {
     match dispatcher.source() {
         RegistrySource::Live(live) => Some(live),

@@ -1,4 +1,4 @@
-//! Servers that ask without end, and do not read the answers.
+//! Servers that ask without end and read no answers.
 
 use super::bare::tool;
 use super::{call, within};
@@ -17,18 +17,17 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl};
 
-/// The requests of a server: a ping, one that the client refuses, one that it does not know, and one for the user.
+/// A ping, a refused request, an unknown one, and one for the user.
 const METHODS: [&str; 5] =
     ["ping", "sampling/createMessage", "roots/list", "unheard/of", "elicitation/create"];
 
-/// The number of answers that a client keeps.
+/// The number of answers a client keeps.
 const KEPT: usize = 256;
 
-/// A server that asks, counts what the client takes of its questions and the answers, and reads answers once it may.
+/// A server that asks, counts questions and answers, and reads answers once it may.
 #[derive(Clone)]
 struct Asking {
     method: &'static str,
-    /// The number and the size of the questions.
     questions: usize,
     bytes: usize,
     asked: Arc<watch::Sender<usize>>,
@@ -42,7 +41,6 @@ impl Asking {
         Self { method, questions, bytes, asked, answered, reads: Arc::default() }
     }
 
-    /// Returns a question, or `None` after the last one.
     fn question(&self) -> Option<String> {
         let number = *self.asked.borrow();
         if number == self.questions {
@@ -60,7 +58,6 @@ impl Asking {
         *self.asked.borrow()
     }
 
-    /// Returns the answer to a request of the client.
     fn answer(&self, request: &Value) -> Value {
         let result = match request["method"].as_str().unwrap_or_default() {
             "initialize" => {
@@ -81,7 +78,7 @@ impl Asking {
         within(self.answered.subscribe().wait_for(|answered| *answered == self.questions)).await.unwrap();
     }
 
-    /// Asks as soon as a tool is called, and answers the call after the last question.
+    /// Asks during a tool's call, and answers it after the last question.
     fn over_lines(&self) -> McpEndpoint {
         let server = self.clone();
         let (reader, mut to_client) = duplex(1 << 12);
@@ -114,7 +111,7 @@ impl Asking {
         McpEndpoint::streams(reader, writer)
     }
 
-    /// Asks on the stream of the session. An answer is counted when it arrives, and accepted once the server may read.
+    /// Asks on the session's stream, counts arriving answers, and accepts them once it may read.
     async fn over_http(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -148,7 +145,7 @@ async fn handle(State(server): State<Asking>, request: Request) -> Response {
     (headers, server.answer(&message).to_string()).into_response()
 }
 
-/// The time is paused: it passes when the client and the server both wait.
+/// Paused time passes when both sides wait.
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_not_read_on_while_its_server_reads_no_answers() {
     for method in METHODS {
@@ -159,7 +156,7 @@ async fn a_stream_is_not_read_on_while_its_server_reads_no_answers() {
         let calling =
             tokio::spawn(async move { call(&calling, "add", "{}").await.unwrap().to_text().into_owned() });
         sleep(Duration::from_secs(10)).await;
-        // A few more questions and answers are in the pipes.
+        // Pipes hold a few more.
         assert!((KEPT..KEPT + 40).contains(&server.asked()), "{method}: {}", server.asked());
         server.reads.send_replace(true);
         assert_eq!(within(calling).await.unwrap(), "added");
@@ -175,7 +172,7 @@ async fn the_stream_of_a_session_is_not_read_on_while_its_server_reads_no_answer
         let url = McpUrl::new(server.over_http().await);
         let client =
             within(McpClient::builder(url).protocol(McpProtocol::Handshake).connect()).await.unwrap();
-        // The calls of the client are answered beside the questions, until no further question is taken.
+        // Calls are answered beside questions, until no more are taken.
         let mut asked = 0;
         let mut same = 0;
         while asked < KEPT || same < 20 {
@@ -183,7 +180,7 @@ async fn the_stream_of_a_session_is_not_read_on_while_its_server_reads_no_answer
             same = if server.asked() == asked { same + 1 } else { 0 };
             asked = server.asked();
         }
-        // Connections keep some more of them, as the system allows.
+        // Connections keep some more, as the system allows.
         assert!((KEPT..700).contains(&asked), "{method}: {asked}");
         server.reads.send_replace(true);
         server.has_all_answers().await;

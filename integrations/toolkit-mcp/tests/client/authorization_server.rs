@@ -1,4 +1,4 @@
-//! An MCP server with an authorization server on the loopback interface, and a user with a browser.
+//! An MCP server with an authorization server on loopback, and a user's browser.
 
 use super::bare::Bare;
 use axum::body::{Body, to_bytes};
@@ -22,33 +22,31 @@ use tokio::task::JoinHandle;
 
 type Parameters = HashMap<String, String>;
 
-/// What the servers know.
 #[derive(Default)]
 pub(super) struct Known {
     base: String,
-    /// Replaces fields in the metadata of the authorization server.
+    /// Replaces fields in the authorization server's metadata.
     pub(super) metadata: Value,
-    /// The path of the resource in its metadata, unless `/mcp`.
+    /// The resource's path in its metadata, unless `/mcp`.
     pub(super) resource_path: Option<String>,
     /// Replaces parameters of the redirect.
     pub(super) redirect: Parameters,
-    /// Whether a call needs the scope `call`.
     pub(super) calls_need_scope: bool,
-    /// The lifetime of tokens, in seconds.
+    /// The lifetime of tokens in seconds.
     pub(super) lifetime: u64,
-    /// The registered programs, and the requests for authorization and tokens.
+    /// The registered programs, and requests for authorization and tokens.
     pub(super) registered: Vec<Value>,
-    /// The number of programs that are not registered any more.
+    /// The number of programs to forget.
     pub(super) forgotten: usize,
-    /// The number of programs whose requests for tokens are refused, because the token endpoint has lost them.
+    /// The number of programs that the token endpoint has lost.
     pub(super) lost: usize,
-    /// Replaces fields in the answers with tokens.
+    /// Replaces fields in answers with tokens.
     pub(super) token_fields: Value,
-    /// The answer to requests for tokens, in place of a token.
+    /// The refusal of requests for tokens.
     pub(super) refusal: Option<(u16, String)>,
     pub(super) authorized: Vec<Parameters>,
     pub(super) exchanged: Vec<Parameters>,
-    /// The valid codes, refresh tokens and tokens, each with its scopes.
+    /// Valid codes and tokens, each with its scopes.
     codes: HashMap<String, Parameters>,
     refreshable: HashMap<String, String>,
     pub(super) tokens: HashMap<String, String>,
@@ -90,7 +88,7 @@ impl Secured {
         self.known.lock().unwrap().base.clone()
     }
 
-    /// Makes all tokens invalid, but no refresh token.
+    /// Makes all tokens invalid, except refresh tokens.
     pub(super) fn revoke(&self) {
         self.known.lock().unwrap().tokens.clear();
     }
@@ -101,7 +99,7 @@ impl Secured {
     }
 }
 
-/// Follows the redirects of the authorization server, as a browser does.
+/// Follows redirects like a browser.
 pub(super) fn browse(address: &str) {
     let mut next = Some(address.to_owned());
     tokio::spawn(async move {
@@ -111,7 +109,7 @@ pub(super) fn browse(address: &str) {
     });
 }
 
-/// Requests a page. Returns the address that it redirects to.
+/// Requests a page, and returns its redirect.
 pub(super) async fn get(address: &str) -> Option<String> {
     let (host, path) = address.strip_prefix("http://")?.split_once('/')?;
     let mut stream = TcpStream::connect(host).await.ok()?;
@@ -200,7 +198,7 @@ impl Known {
         json_body(&client)
     }
 
-    /// Makes all tokens invalid, also those for refreshing.
+    /// Makes all tokens invalid, also refresh tokens.
     pub(super) fn forget_logins(&mut self) {
         self.tokens.clear();
         self.refreshable.clear();
@@ -225,7 +223,7 @@ impl Known {
         (StatusCode::FOUND, [("location", location.to_string())]).into_response()
     }
 
-    /// Returns whether the program has signed the request with the key of the tests.
+    /// Returns whether the request has a signature with the tests' key.
     fn has_assertion(&self, request: &Parameters) -> bool {
         let key = PrivatePkcs8KeyDer::from_pem_slice(include_bytes!("../rsa_key.pem")).unwrap();
         let pair = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).unwrap();

@@ -1,4 +1,4 @@
-//! A server of the official SDK, without anything of this library.
+//! A server of the official SDK alone.
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -15,7 +15,7 @@ use tokio::io::duplex;
 use tokio::task::JoinHandle;
 use toolkit_mcp::client::McpEndpoint;
 
-/// A server with a few tools, and a record of its calls.
+/// A few tools, and a record of calls.
 #[derive(Clone, Default)]
 pub(super) struct Bare {
     pub(super) tools: Arc<Mutex<Vec<Value>>>,
@@ -46,12 +46,11 @@ impl Bare {
         Self { tools: Arc::new(Mutex::new(tools)), ..Self::default() }
     }
 
-    /// Ends all connections.
     pub(super) fn hang_up(&self) {
         self.tasks.lock().unwrap().drain(..).for_each(|task| task.abort());
     }
 
-    /// Returns an endpoint that connects to this server in memory, each time with a connection of its own.
+    /// Returns an endpoint with a new connection in memory each time.
     pub(super) fn endpoint(&self) -> McpEndpoint {
         let server = self.clone();
         McpEndpoint::streams_from(move || {
@@ -89,7 +88,6 @@ impl ServerHandler for Bare {
         *self.peer.lock().unwrap() = Some(context.peer);
         let pause = *self.pause.lock().unwrap();
         tokio::time::sleep(pause).await;
-        // Pages of three tools.
         let start: usize = page.and_then(|page| page.cursor?.parse().ok()).unwrap_or_default();
         let tools = self.tools.lock().unwrap().clone();
         let page: Vec<Tool> = tools
@@ -146,7 +144,7 @@ impl ServerHandler for Bare {
 }
 
 impl Bare {
-    /// Asks the user for a name, in the way of the version of the protocol.
+    /// Asks the user for a name, by the version of the protocol.
     async fn ask(
         &self,
         params: &CallToolRequestParams,

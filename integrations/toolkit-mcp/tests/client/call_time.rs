@@ -1,4 +1,4 @@
-//! The time of calls, and questions without end.
+//! Calls' time, and questions without end.
 
 use super::bare::tool;
 use super::raw::{Behaviour, Client, Raw};
@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpProtocol};
 
-/// The time between two reports of a server.
+/// The time between reports.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A server that reports progress for ever, in the way named by the called tool.
+/// A server that reports for ever, as the called tool's name says.
 struct Reporting;
 
 impl Behaviour for Reporting {

@@ -32,7 +32,7 @@ async fn the_tools_of_a_server_join_a_registry_under_a_namespace() {
         let part = "Instructions of the MCP server `shop` for its tools:\n\n> Be kind.";
         assert_eq!(client.instructions().as_deref(), Some(part));
         let registry = registry(&client);
-        // The server lists its seven tools on three pages.
+        // The server's seven tools are on three pages.
         assert_eq!(registry.len(), 7);
         let output = within(registry.call("shop-add", json!({"a": 2, "b": 3}))).await.unwrap();
         assert_eq!(output.to_text(), "5");
@@ -109,7 +109,6 @@ async fn a_cancelled_call_is_cancelled_on_the_server() {
             }
         })
         .await;
-        // The connection still works.
         assert_eq!(call(&client, "add", r#"{"a": 1, "b": 1}"#).await.unwrap().to_text(), "2");
     }
 }
@@ -142,7 +141,7 @@ async fn questions_are_answered_by_the_handler_with_defaults_filled_in() {
             assert_eq!((request.server.as_str(), request.message.as_str()), ("shop", "Who are you?"));
             let ElicitationKind::Form { schema, .. } = request.kind else { panic!("a form") };
             assert_eq!(schema["properties"]["name"]["type"], "string");
-            // The time of the user does not count for the time limit of the call.
+            // The user's time does not count for the call's limit.
             tokio::time::sleep(Duration::from_millis(300)).await;
             ElicitationAnswer::Accept([("name".to_owned(), "Ada".into())].into_iter().collect())
         };
@@ -208,7 +207,7 @@ async fn a_server_is_reached_over_a_pair_of_streams() {
         let mut events = client.events();
         serving.abort();
         event(&mut events, |event| matches!(event, McpEvent::Disconnected { .. }).then_some(())).await;
-        // The streams work only once, so no attempt to connect follows.
+        // The streams work once, so no connection follows.
         assert!(!within(client.ready()).await);
     }
 }

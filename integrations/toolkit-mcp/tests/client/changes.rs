@@ -27,7 +27,6 @@ async fn connect(server: &Bare) -> McpClient {
     builder.namespace("shop").connect().await.unwrap()
 }
 
-/// Changes the tools and announces the change.
 async fn change(server: &Bare, change: impl FnOnce(&mut Vec<Value>)) {
     change(&mut server.tools.lock().unwrap());
     let peer = server.peer.lock().unwrap().clone().unwrap();
@@ -66,7 +65,7 @@ async fn every_change_of_a_tool_is_reported() {
     let [changed] = &changes.changed[..] else { panic!("{text}") };
     assert_eq!(changed.parameters.as_ref().unwrap().compatibility(), Compatibility::Breaking);
     assert_eq!((changed.settings.as_slice(), changed.is_blocked), (&["read_only", "destructive"][..], false));
-    // A description inside of the schema is a change as well.
+    // A description inside the schema is a change as well.
     change(&server, |tools| tools[1]["inputSchema"]["properties"]["note"]["description"] = "A key.".into())
         .await;
     let changes = next_change(&mut events).await;
@@ -221,7 +220,7 @@ async fn a_changed_tool_is_blocked_until_approved() {
     .await;
     let changes = next_change(&mut events).await;
     assert!(changes.changed[0].is_blocked, "{changes}");
-    // The model still sees the approved description, and cannot call the tool.
+    // The model still sees the approved description, but cannot call.
     let names: Vec<String> = client.tools().iter().map(|tool| tool.name.to_string()).collect();
     assert_eq!(names, ["add", "meta"]);
     assert_eq!(client.tools()[1].description, "Runs meta.");
@@ -235,7 +234,7 @@ async fn a_changed_tool_is_blocked_until_approved() {
     assert!(client.approve(meta) && !client.approve(meta));
     assert_eq!(next_change(&mut events).await.changed[0].description.as_ref().unwrap().1, "Reads your mail.");
     assert_eq!(call(&client, "meta", "{}").await.unwrap().to_text(), "none");
-    // The server changes the tool while the user reads its definition.
+    // The server changes the tool while the user reads.
     let shown = client.pending();
     assert_eq!(shown.len(), 1);
     change(&server, |tools| tools[2]["description"] = "Sends your mail.".into()).await;

@@ -107,7 +107,7 @@ async fn servers_are_used_while_others_start_or_cannot_start_yet() {
     within(servers.close()).await;
 }
 
-/// The files of the reader's own tests, and the tools that each permits of the server `weather`.
+/// The reader's test files, and the tools that each permits of `weather`.
 #[cfg(unix)]
 const FILES: [(&str, usize); 16] = [
     ("claude_desktop_config.json", 7),

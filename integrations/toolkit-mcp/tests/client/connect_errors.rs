@@ -1,11 +1,11 @@
-//! The texts of failed connections: what is wrong, and what to do.
+//! The texts of failed connections: the fault, and the remedy.
 
 use super::process::server;
 use super::within;
 use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{McpClient, McpCommand, McpEndpoint};
 
-/// Checks the error of a connection. `…` in the expected text stands for a text of the platform.
+/// Checks a connection's error, with `…` for a platform's text.
 async fn check(endpoint: impl Into<McpEndpoint>, kind: McpErrorKind, expected: &str) {
     let builder = McpClient::builder(endpoint).name("shop");
     let error = within(builder.connect()).await.unwrap_err();
@@ -56,7 +56,6 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
         let json = ("content-type", "application/json");
         let page = ("content-type", "text/html");
         match status {
-            // A server without a working list.
             599 if body.contains("server/discover") => (StatusCode::OK, [json], found),
             599 => (StatusCode::BAD_GATEWAY, [page], "<p>proxy</p>"),
             status => (StatusCode::from_u16(status).unwrap(), [page], "no such page"),
@@ -73,7 +72,7 @@ async fn a_url_that_does_not_serve_is_an_error_with_its_reason() {
             "the server cannot be reached: Connection refused…; check the address, and that the server runs",
         ),
         (
-            // The label is too long for a request to a name server.
+            // The label is too long for a name server.
             format!("http://{}.invalid", "x".repeat(64)),
             Connection,
             "the server cannot be reached: failed to lookup address information…; check the address, and that the server runs",

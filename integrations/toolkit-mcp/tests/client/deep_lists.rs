@@ -1,4 +1,4 @@
-//! Servers with tools that are nested too deep, over streams and over HTTP.
+//! Servers with too deep tools, over streams and HTTP.
 
 use super::bare::tool;
 use super::raw::{Behaviour, Client, Raw};
@@ -12,7 +12,6 @@ use tokio::net::TcpListener;
 use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpEndpoint, McpProtocol, McpUrl, ToolIssueKind};
 
-/// A server with a list.
 struct Listed(fn() -> Value);
 
 impl Behaviour for Listed {
@@ -23,7 +22,7 @@ impl Behaviour for Listed {
     fn call(&self, _: Value, _: &Value, _: &Client) {}
 }
 
-/// Tools with a value that is nested to a depth, in every member that holds values.
+/// Tools with a deep value in every member that holds values.
 fn nested_tools() -> Value {
     let mut tools = vec![tool("first", json!({"type": "object"}))];
     for levels in [60, 64, 115, 117, 118, 119, 120, 121, 122, 123, 124, 125, 130, 300] {
@@ -38,7 +37,6 @@ fn nested_tools() -> Value {
     json!({ "tools": tools })
 }
 
-/// The form of an answer over HTTP.
 #[derive(Clone, Copy)]
 enum Form {
     JsonBody,
@@ -73,7 +71,7 @@ impl Form {
     }
 }
 
-/// Returns endpoints of servers with a list, each with the way that the list takes.
+/// Returns endpoints of servers with a list, by its way.
 async fn ways(list: fn() -> Value) -> [(&'static str, McpEndpoint); 3] {
     [
         ("stream", Raw::new(Listed(list)).endpoint()),
@@ -121,7 +119,7 @@ async fn a_tool_that_is_nested_too_deep_is_left_out_alone() {
             "{way}: {names:?}"
         );
         assert!(!names.contains(&"inputSchema_64".to_owned()), "{way}: {names:?}");
-        // Members of annotations that the protocol does not know are not read.
+        // Unknown members of annotations are not read.
         assert!(names.contains(&"annotations_300".to_owned()), "{way}: {names:?}");
         let issues = client.issues();
         for (name, message) in [

@@ -12,7 +12,7 @@ use toolkit_ai::{LiveRegistry, ToolProvider, ToolRegistry};
 use toolkit_mcp::client::{McpClient, McpClientBuilder};
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
-/// Returns a server with as many tools. The first one is `add`.
+/// Returns a server with as many tools, the first of them `add`.
 fn server(tools: usize) -> Bare {
     let server = Bare::new();
     grow(&server, tools);
@@ -25,7 +25,6 @@ fn grow(server: &Bare, tools: usize) {
     listed.extend((1..tools).map(|number| tool(&format!("t{number}"), json!({"type": "object"}))));
 }
 
-/// Returns the number of definitions that a model gets.
 fn published(source: impl IntoRegistrySource) -> usize {
     let definitions = source.into_registry_source().snapshot().definitions(ApiFormat::OpenAiChat).to_value();
     definitions.as_array().unwrap().len()
@@ -102,7 +101,7 @@ async fn the_tools_of_all_servers_are_counted_together() {
         assert_eq!(sum.to_text(), "5");
         within(servers.close()).await;
     }
-    // The tools of one server stay listed, whatever the others have.
+    // One server's tools stay listed, whatever others have.
     let never = |name: &str, builder: McpClientBuilder| {
         if name == "a" { builder.tool_search_above(usize::MAX) } else { builder }
     };

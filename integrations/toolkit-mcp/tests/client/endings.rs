@@ -1,4 +1,4 @@
-//! What ends together with a call, a connection or a client.
+//! What ends with a call, a connection or a client.
 
 use super::faults::{Faulty, builder};
 use super::raw::Raw;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use toolkit_ai::ErrorKind;
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationRequest, McpBackoff, McpClient, McpEndpoint};
 
-/// A question that stays on the desk of an absent user.
+/// A question that stays with an absent user.
 async fn asked(server: &Raw<Faulty>) -> (McpClient, Arc<()>, tokio::task::JoinHandle<()>) {
     let open = Arc::new(());
     let guard = open.clone();

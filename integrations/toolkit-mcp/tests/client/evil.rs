@@ -1,5 +1,4 @@
-//! Servers over HTTP that answer one method with something that does not end, or is too large: each answer for each
-//! method.
+//! Servers over HTTP that answer one method without end, or too much.
 
 use super::bare::tool;
 use super::{call, within};
@@ -20,26 +19,20 @@ const METHODS: [&str; 7] = [
     "prompts/list",
 ];
 
-/// An answer that a client must not wait for, or keep.
+/// An answer that a client must neither await nor keep.
 #[derive(Debug, Clone, Copy)]
 enum Evil {
     /// No byte.
     Silence,
-    /// A header that grows byte by byte.
     SlowHead,
-    /// A body that grows byte by byte.
     SlowBody,
-    /// An event stream of comments.
     Comments,
-    /// An event stream of notifications.
     Notifications,
-    /// A string without end.
     Huge,
-    /// An array in an array, and so on.
+    /// Nested arrays.
     Deep,
-    /// A list of pages without end, each with a large entry.
+    /// Endless pages of a list, each with a large entry.
     Pages,
-    /// The end of the connection.
     HangUp,
 }
 
@@ -58,11 +51,10 @@ const EVIL: [Evil; 9] = [
 const JSON: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// The largest message that the client accepts, in bytes.
+/// The client's limit of a message in bytes.
 const LIMIT: usize = 1 << 20;
 
 impl Evil {
-    /// Answers a request until the client hangs up.
     async fn answer(self, stream: &mut TcpStream, request: &Value) -> std::io::Result<()> {
         let notification = r#"{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}"#;
         let (head, piece, pause) = match self {
@@ -100,7 +92,6 @@ impl Evil {
         }
     }
 
-    /// Serves an honest server, apart from one method.
     async fn serve(self, method: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -120,7 +111,6 @@ impl Evil {
     }
 }
 
-/// Reads a request, and returns its message.
 async fn read(stream: &mut TcpStream) -> Option<Value> {
     let mut bytes = Vec::new();
     loop {
@@ -187,7 +177,7 @@ async fn no_answer_to_any_method_takes_the_clients_time_or_resident() {
         });
         for used in uses {
             let (method, outcome) = used.await.unwrap();
-            // A list with more entries than its limit is cut.
+            // A list is cut at its limit.
             let may_succeed = matches!(evil, Evil::Pages);
             assert!(may_succeed || outcome.is_err(), "{evil:?} {method}");
         }

@@ -12,7 +12,7 @@ use toolkit_mcp::client::{
     McpBackoff, McpClient, McpClientBuilder, McpEndpoint, McpEvent, McpLimits, McpProtocol, ToolIssueKind,
 };
 
-/// A server that misbehaves in the way named by the called tool.
+/// A server that misbehaves as the called tool's name says.
 pub(super) struct Faulty;
 
 impl Behaviour for Faulty {
@@ -139,12 +139,11 @@ async fn while_a_server_is_down_its_tools_say_so_and_the_client_keeps_trying() {
         assert!(error.contains("cannot be reached") && retry_in.is_some(), "{error}");
     }
     assert!(!client.is_connected());
-    // The answer does not wait for the server, which stays away.
+    // The answer does not wait for the lost server.
     let error = within(call(&client, "good", "{}")).await.unwrap_err();
     let expected = "Error running tool: MCP server `shop` is not reachable; try again later, \
                     or continue without its tools";
     assert_eq!((error.message(), error.is_retryable()), (expected, true));
-    // The tools stay registered.
     assert_eq!(client.tools().len(), 16);
     *server.is_down.lock().unwrap() = false;
     assert!(within(client.ready()).await);
@@ -202,7 +201,7 @@ async fn the_newest_progress_report_of_a_flood_arrives() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let listener = seen.clone();
         let run = RunContext::new().on_progress(move |progress| {
-            // The reports arrive faster than the program shows them.
+            // Reports arrive faster than the program shows them.
             std::thread::sleep(Duration::from_micros(500));
             listener.lock().unwrap().push(progress.fraction);
         });
@@ -281,7 +280,6 @@ async fn a_server_that_hangs_up_cannot_be_connected() {
     assert_eq!(error.kind(), McpErrorKind::Connection, "{error}");
 }
 
-/// A server with a list of its own.
 struct Listing(fn(&Value) -> Value);
 
 impl Behaviour for Listing {
@@ -316,7 +314,7 @@ async fn ten_thousand_tools_are_cut_to_the_limit() {
 
 #[tokio::test]
 async fn endless_pages_end() {
-    // Each page leads to the first page again.
+    // Each page leads to the first.
     let circle = Raw::new(Listing(|params| {
         let (name, next) = if params["cursor"] == "2" { ("b", "1") } else { ("a", "2") };
         json!({"tools": [tool(name, json!({"type": "object"}))], "nextCursor": next})
@@ -328,7 +326,7 @@ async fn endless_pages_end() {
         "{:?}",
         client.issues()
     );
-    // Each page is new, and has no tools.
+    // Each page is new and empty.
     let line = Raw::new(Listing(|params| {
         let page: usize = params["cursor"].as_str().and_then(|page| page.parse().ok()).unwrap_or_default();
         json!({"tools": [], "nextCursor": (page + 1).to_string()})

@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep};
 use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpEvent, McpProtocol};
 
-/// A server with one more tool in each list.
 struct Growing {
     lists: AtomicUsize,
     ttl: Value,
@@ -62,7 +61,7 @@ async fn a_list_is_used_while_it_is_fresh_and_then_read_again() {
     let changed = |event: &McpEvent| matches!(event, McpEvent::ToolsChanged(_)).then_some(());
     event(&mut events, changed).await;
     assert_eq!((started.elapsed().as_secs(), lists(&server), client.tools().len()), (40, 2, 2));
-    // An announced change is read at once, and the time begins again.
+    // An announced change is read at once, and restarts the time.
     sleep(Duration::from_secs(30)).await;
     server.client().notify("notifications/tools/list_changed", &json!({}));
     event(&mut events, changed).await;
@@ -97,7 +96,6 @@ async fn a_server_cannot_make_the_client_list_without_pause_or_never_again() {
     assert_eq!(lists(&lazy), 2, "at least every day");
 }
 
-/// A server whose second list is not a list.
 struct Stumbling(AtomicUsize);
 
 impl Behaviour for Stumbling {

@@ -22,15 +22,13 @@ use toolkit_mcp::client::{
 };
 use toolkit_mcp::config::{ConfigFile, McpServers};
 
-/// A server in a task of its own.
 struct Served {
     url: String,
     task: JoinHandle<()>,
-    /// The token that requests must have, if any.
+    /// The required token, if any.
     token: Arc<Mutex<Option<String>>>,
-    /// The headers of the last request.
     headers: Arc<Mutex<HeaderMap>>,
-    /// The status of all responses, unless `OK`.
+    /// The status of responses, unless `OK`.
     status: Arc<Mutex<StatusCode>>,
 }
 
@@ -98,7 +96,7 @@ async fn tools_are_called_over_http_in_both_versions() {
         {
             let headers = served.headers.lock().unwrap();
             assert_eq!(headers["x-tenant"], "a");
-            // The server of this crate answers calls in this form without the SDK's HTTP service.
+            // This crate's server answers such calls without the SDK's HTTP service.
             assert_eq!(headers["accept"], "text/event-stream, application/json");
             assert_eq!(headers["content-type"], "application/json");
             let version = if protocol == McpProtocol::Handshake { "2025-11-25" } else { "2026-07-28" };
@@ -128,8 +126,8 @@ async fn a_cancelled_call_over_http_is_cancelled_on_the_server() {
     }
 }
 
-/// Serves over HTTP. Returns the URL and the methods of the requests: a `POST` when it arrives, a `GET` when it is
-/// answered, which takes the time `pause`.
+/// Serves over HTTP, and returns the URL and the methods of requests. A `POST` counts on arrival, a `GET`
+/// when answered, after `pause`.
 async fn serve_with_late_stream(pause: Duration) -> (String, Arc<Mutex<Vec<String>>>) {
     let methods = Arc::new(Mutex::new(Vec::new()));
     let seen = methods.clone();
@@ -166,7 +164,7 @@ async fn a_session_listens_before_the_first_list_so_that_no_change_is_missed() {
     let (url, methods) = serve_with_late_stream(Duration::from_millis(150)).await;
     let client = builder(McpUrl::new(&url)).protocol(McpProtocol::Handshake).connect();
     let client = within(client).await.unwrap();
-    // The handshake has two messages; the list of tools follows.
+    // The handshake has two messages before the list of tools.
     assert_eq!(methods.lock().unwrap()[..4], ["POST", "POST", "GET", "POST"]);
     assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
     within(client.close()).await;
@@ -217,7 +215,6 @@ async fn a_url_of_a_configuration_connects_with_its_headers() {
     within(servers.close()).await;
 }
 
-/// A source of tokens, each valid for a while.
 struct Tokens(Mutex<Vec<&'static str>>);
 
 impl TokenSource for Tokens {
@@ -279,7 +276,7 @@ async fn a_restarted_server_is_found_again() {
         })
         .await;
         drop(served);
-        // A kept connection may survive its listener, so the loss shows at the latest in one of a few calls.
+        // A kept connection may survive its listener for a few calls.
         within(async {
             while call(&client, "add", SUM).await.is_ok() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -297,7 +294,7 @@ async fn a_restarted_server_is_found_again() {
         })
         .await;
         let _served = serve_on(&server, listener);
-        // Without a session, there is no connection to restore.
+        // Without a session, nothing is restored.
         if protocol == McpProtocol::Handshake {
             event(&mut events, |event| matches!(event, McpEvent::Reconnected { .. }).then_some(())).await;
         }
@@ -356,7 +353,7 @@ async fn an_overloaded_server_is_called_again_later() {
     let expected = "Error running tool: MCP server `shop` is out of order (HTTP 503); \
                     try again later, or use another tool";
     assert_eq!((down.message(), down.is_retryable()), (expected, true));
-    // A server that fails may have executed the call.
+    // A failing server may have executed the call.
     *served.status.lock().unwrap() = StatusCode::BAD_GATEWAY;
     let failed = call(&client, "add", SUM).await.unwrap_err();
     let expected = "Error running tool: MCP server `shop` is out of order (HTTP 502); \

@@ -1,4 +1,4 @@
-//! Requests over HTTP on their way: proxies, redirects, compression, logins in URLs, kept connections, resumed streams.
+//! Requests on their way: proxies, redirects, compression, logins in URLs, kept connections, resumed streams.
 
 use super::bare::Bare;
 use super::{call, within};
@@ -20,10 +20,8 @@ use toolkit_mcp::client::{McpClient, McpProtocol, McpUrl};
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
 
-/// The variable with the URL for `connect`.
 const URL: &str = "TOOLKIT_MCP_TEST_URL";
 
-/// Serves a router on a port of this machine, and returns its address.
 async fn serve(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -31,7 +29,7 @@ async fn serve(router: Router) -> String {
     address
 }
 
-/// Returns a server of the official SDK, at the path `/mcp`.
+/// Returns the official SDK's server, at `/mcp`.
 fn bare() -> Router {
     let service = StreamableHttpService::new(
         || Ok(Bare::new()),
@@ -50,7 +48,7 @@ async fn connect() {
     println!("{error}");
 }
 
-/// Connects to a URL in a process with one more variable, and returns what it prints.
+/// Connects in a process with one more variable, and returns its output.
 async fn connect_with(url: &str, name: &str, value: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "client::http_requests::connect", "--ignored", "--nocapture"]);
@@ -187,10 +185,10 @@ async fn calls_one_after_the_other_share_a_connection() {
     assert!(opened.load(Ordering::Relaxed) < 10, "{opened:?} connections");
 }
 
-/// The answer to a call, which comes on a later stream.
+/// A call's answer, which comes on a later stream.
 static KEPT: Mutex<String> = Mutex::new(String::new());
 
-/// Ends the stream with the answer to a call after an event without a message.
+/// Ends the stream before the answer, after an event without a message.
 async fn interrupt(request: Request, next: Next) -> Response {
     let events = |text: String| ([("content-type", "text/event-stream")], text).into_response();
     if request.method() == "GET" && request.headers().get("last-event-id").is_some_and(|id| id == "7") {

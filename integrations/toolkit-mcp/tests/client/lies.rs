@@ -1,4 +1,4 @@
-//! Servers that break their own schemas, waste memory and time, and press the user.
+//! Servers that break their schemas, waste memory and time, and press the user.
 
 use super::bare::{Bare, tool};
 use super::raw::{Behaviour, Client, Raw};
@@ -15,7 +15,6 @@ use toolkit_mcp::client::{
     McpProtocol, ToolIssue, ToolIssueKind,
 };
 
-/// A server whose answers are functions.
 struct Liar {
     list: fn(&Value) -> Value,
     call: fn(&Value) -> Value,
@@ -72,7 +71,7 @@ async fn a_result_that_breaks_the_output_schema_is_an_error_with_its_text() {
         );
         assert_eq!((error.message(), error.is_retryable()), (expected.as_str(), false));
     }
-    // No JSON value holds an integer beyond 64 bits, or NaN. The text of the result may have them.
+    // JSON values hold no integer beyond 64 bits or NaN, but the text of a result may.
     for rows in [json!(1.234_567_890_123_456_8e29), json!(-1.8e19)] {
         let output =
             call(&client, "count", &result(json!({"structuredContent": {"rows": rows}}))).await.unwrap();
@@ -163,7 +162,7 @@ async fn schemas_that_unfold_without_end_are_harmless() {
     let started = std::time::Instant::now();
     let arguments = format!(r#"{{"a": "{}!"}}"#, "a".repeat(40));
     for name in ["circle", "pattern"] {
-        // The answer does not matter: there is one.
+        // Any answer will do.
         let _ = call(&client, name, &arguments).await;
         let _ = call(&client, name, r#"{"a": 1, "b": {}}"#).await;
     }
@@ -259,7 +258,7 @@ async fn the_user_sees_no_hidden_characters_in_a_form() {
 
 #[tokio::test]
 async fn a_closed_client_stays_closed() {
-    // Closing while the client connects again.
+    // Closing during a reconnection.
     for round in 0..50 {
         let server = Bare::new();
         let backoff =
@@ -292,7 +291,7 @@ async fn tools_with_names_of_any_script_are_called_by_their_own_names() {
     let tools = client.tools();
     assert_eq!(tools.len(), 8, "{:?}", client.issues());
     for tool in tools {
-        // The server hears its own name again, whatever the tool is called here.
+        // The server hears its own name, whatever the tool is called here.
         let heard = call(&client, tool.name.as_str(), "{}").await.unwrap().to_text().into_owned();
         assert!(NAMES.contains(&heard.as_str()), "{heard}");
     }

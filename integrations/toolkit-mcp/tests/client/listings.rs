@@ -1,4 +1,4 @@
-//! Servers whose lists do not end, or change all the time.
+//! Lists without end, or with constant changes.
 
 use super::bare::tool;
 use super::raw::{Behaviour, Client, Raw};
@@ -11,10 +11,9 @@ use tokio::time::sleep;
 use toolkit_ai::ToolProvider;
 use toolkit_mcp::client::{McpClient, McpClientBuilder, McpEndpoint, McpLimits, McpProtocol};
 
-/// A server of which every list has a further page, with a cursor of its own of at least this length.
+/// A server whose lists always have a further page, with a unique cursor of at least this length.
 struct Endless {
     cursor_bytes: usize,
-    /// The number of pages that the client has asked for.
     pages: Mutex<usize>,
 }
 
@@ -33,7 +32,6 @@ impl Endless {
         json!({entries: tools, "nextCursor": cursor})
     }
 
-    /// Returns the number of pages since the last question.
     fn asked(&self) -> usize {
         std::mem::take(&mut *self.pages.lock().unwrap())
     }
@@ -92,7 +90,6 @@ async fn pages_without_end_reach_a_limit() {
     }
 }
 
-/// A server with the tools of these names.
 #[derive(Default)]
 struct Changing {
     names: Mutex<Vec<&'static str>>,
@@ -110,8 +107,8 @@ impl Behaviour for Changing {
     fn call(&self, _: Value, _: &Value, _: &Client) {}
 }
 
-/// The listings of a client whose server announces a change every ten milliseconds for a hundred seconds: one at first,
-/// seven while the pause grows, and one each ten seconds.
+/// The listings of a client told of a change every ten milliseconds for a hundred seconds: one first, seven
+/// while the pause grows, and one each ten seconds.
 const MOST_LISTINGS: usize = 19;
 
 async fn sees(client: &McpClient, name: &str) {
@@ -138,7 +135,7 @@ async fn announcements_without_end_are_followed_by_few_listings_and_the_last_cha
         server.behaviour.names.lock().unwrap().push(round);
         server.client().notify("notifications/tools/list_changed", &json!({}));
         sees(&client, round).await;
-        // After a quiet time, a change is seen at once.
+        // After quiet, a change is seen at once.
         sleep(Duration::from_secs(100)).await;
         server.behaviour.names.lock().unwrap().push("quiet");
         server.client().notify("notifications/tools/list_changed", &json!({}));

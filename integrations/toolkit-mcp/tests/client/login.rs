@@ -73,7 +73,7 @@ async fn a_call_that_needs_a_scope_asks_the_user_once() {
         // A registration holds for its scopes.
         assert_eq!(known.registered[1]["scope"], "call list");
     }
-    // The user has not granted the scope, and is not asked for it again.
+    // The user has not granted the scope, and is not asked again.
     for scopes in server.known.lock().unwrap().tokens.values_mut() {
         *scopes = "list".to_owned();
     }
@@ -159,7 +159,6 @@ async fn a_program_registers_itself_once_unless_it_is_forgotten() {
     let registered = || server.known.lock().unwrap().registered.len();
     connect(&server.url, login()).await.unwrap();
     for _ in 0..2 {
-        // Each start needs a new login.
         server.known.lock().unwrap().forget_logins();
         connect(&server.url, login()).await.unwrap();
         assert_eq!(registered(), 1);
@@ -179,14 +178,14 @@ async fn a_program_whose_registration_is_lost_registers_itself_again() {
     let login = |login: Login| user(login.with_token_store(FileTokenStore::new(folder.path())));
     let registered = || server.known.lock().unwrap().registered.len();
     connect(&server.url, login(Login::new("shop")).0).await.unwrap();
-    // The authorization server refuses to refresh the token of a program that it does not know.
+    // The authorization server refuses to refresh for an unknown program.
     server.revoke();
     server.known.lock().unwrap().lost = 1;
     let (again, logins) = login(Login::new("shop"));
     let client = connect(&server.url, again).await.unwrap();
     assert_eq!((sum(&client).await.as_str(), registered(), logins.load(Ordering::Relaxed)), ("5", 2, 1));
     client.close().await;
-    // It shows its page to the user, and refuses the code.
+    // It shows its page, and refuses the code.
     {
         let mut known = server.known.lock().unwrap();
         known.forget_logins();
@@ -196,7 +195,7 @@ async fn a_program_whose_registration_is_lost_registers_itself_again() {
     let client = connect(&server.url, again).await.unwrap();
     assert_eq!((sum(&client).await.as_str(), registered(), logins.load(Ordering::Relaxed)), ("5", 3, 2));
     client.close().await;
-    // It knows no program at all: the login is tried once more, and no further.
+    // It knows no program, so the login is tried just once more.
     {
         let mut known = server.known.lock().unwrap();
         known.forget_logins();
@@ -206,7 +205,7 @@ async fn a_program_whose_registration_is_lost_registers_itself_again() {
     let error = connect(&server.url, again).await.unwrap_err();
     assert!(error.to_string().contains("invalid_client: no such client"), "{error}");
     assert_eq!((registered(), logins.load(Ordering::Relaxed)), (4, 2));
-    // A client id of the program is not replaced.
+    // A program's own client id is not replaced.
     let (known, logins) = user(Login::new("shop").with_client_id("client-1"));
     let error = connect(&server.url, known).await.unwrap_err();
     assert!(error.to_string().contains("invalid_client: no such client"), "{error}");

@@ -12,7 +12,6 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// Everything that is logged on a thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 

@@ -1,4 +1,4 @@
-//! Servers as child processes. The process is this test program, started again.
+//! Servers as child processes, which run this test program again.
 
 use super::bare::Bare;
 use super::{call, event, within};
@@ -14,7 +14,7 @@ use toolkit_mcp::client::{McpBackoff, McpClient, McpCommand, McpEvent};
 
 const MODE: &str = "TOOLKIT_MCP_TEST_SERVER";
 
-/// Serves MCP over standard input and output, if started by one of the tests below.
+/// Serves MCP over standard input and output, if started by a test.
 #[tokio::test]
 #[ignore = "the server of other tests"]
 async fn serve() {
@@ -28,7 +28,7 @@ async fn serve() {
             drop(running);
             std::process::exit(4);
         }
-        // A server with a process in the background, which outlives it.
+        // A background process outlives the server.
         "parent" => {
             let background = std::process::Command::new("sleep")
                 .arg("300")
@@ -40,9 +40,9 @@ async fn serve() {
             let _ = running.waiting().await;
         }
         "silent" => std::future::pending::<()>().await,
-        // A server that ends at each first request except `initialize`.
+        // The server ends at each first request except `initialize`.
         "old" => old(),
-        // A server that ignores the end of its input.
+        // The server ignores the end of its input.
         "stubborn" => {
             let running = serve_server(Bare::new(), (tokio::io::stdin(), tokio::io::stdout())).await.unwrap();
             let _ = running.waiting().await;
@@ -53,7 +53,7 @@ async fn serve() {
             let _ = running.waiting().await;
         }
     }
-    // The test runner would write its summary to the closed output.
+    // The test runner would write to the closed output.
     std::process::exit(0);
 }
 
@@ -76,8 +76,8 @@ fn old() {
     }
 }
 
-/// Returns the program of the server, its arguments, and the name of the variable with its mode. The test runner's
-/// own output is garbage for the client.
+/// Returns the server's program, its arguments, and its mode's variable. The test runner's own output is
+/// garbage for the client.
 pub(super) fn command_line() -> (PathBuf, [&'static str; 4], &'static str) {
     let arguments = ["--exact", "client::process::serve", "--ignored", "--nocapture"];
     (std::env::current_exe().unwrap(), arguments, MODE)
@@ -163,7 +163,7 @@ async fn the_processes_of_a_server_end_with_it() {
             within(client.close()).await;
         }
         drop(client);
-        // A process without a parent stays a zombie if the first process of the system does not wait for it.
+        // An orphan stays a zombie if the system's first process does not wait for it.
         let is_running =
             || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
         within(async {

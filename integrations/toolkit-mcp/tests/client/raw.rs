@@ -1,4 +1,4 @@
-//! A server written by hand, line by line, for faults of all kinds.
+//! A server by hand, for faults of all kinds.
 
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -6,26 +6,21 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex,
 use tokio::sync::mpsc;
 use toolkit_mcp::client::McpEndpoint;
 
-/// The behaviour of a server.
 pub(super) trait Behaviour: Send + Sync + 'static {
-    /// Returns the result of `tools/list`.
     fn list(&self, params: &Value) -> Value;
 
-    /// Handles `tools/call`.
     fn call(&self, id: Value, params: &Value, client: &Client);
 
-    /// Returns the result of another method, if the server knows it.
+    /// Returns another method's result, if the server knows it.
     fn other(&self, _method: &str, _params: &Value) -> Option<Value> {
         None
     }
 }
 
-/// The connection to the client.
 #[derive(Clone)]
 pub(super) struct Client(mpsc::UnboundedSender<Option<String>>);
 
 impl Client {
-    /// Sends a line as it is.
     pub(super) fn line(&self, line: impl Into<String>) {
         let _ = self.0.send(Some(line.into()));
     }
@@ -47,17 +42,15 @@ impl Client {
         self.line(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Closes the connection.
     pub(super) fn hang_up(&self) {
         let _ = self.0.send(None);
     }
 }
 
-/// A server, and the connections it has had.
+/// A server, and its connections.
 pub(super) struct Raw<B> {
     pub(super) behaviour: Arc<B>,
     pub(super) clients: Arc<Mutex<Vec<Client>>>,
-    /// All messages of all clients.
     pub(super) received: Arc<Mutex<Vec<Value>>>,
     /// Whether new connections are refused.
     pub(super) is_down: Arc<Mutex<bool>>,
@@ -99,7 +92,6 @@ impl<B: Behaviour> Raw<B> {
         })
     }
 
-    /// Returns the connection of the last client.
     pub(super) fn client(&self) -> Client {
         self.clients.lock().unwrap().last().expect("a client").clone()
     }

@@ -1,4 +1,4 @@
-//! A server of version 2026-07-28, written by hand, that announces a change of its tools.
+//! A server of version 2026-07-28 by hand, with changes of tools.
 
 use super::bare::tool;
 use serde_json::{Value, json};
@@ -10,11 +10,9 @@ use toolkit_mcp::client::McpEndpoint;
 #[derive(Clone, Default)]
 pub(super) struct Announcing {
     tools: Arc<Mutex<Vec<Value>>>,
-    /// The id of the subscription, and the lines for the client.
+    /// The subscription's id, and lines for the client.
     subscription: Arc<watch::Sender<Option<Subscription>>>,
-    /// The number of subscriptions to refuse.
     refusals: Arc<Mutex<usize>>,
-    /// How often the tools were listed.
     pub(super) listings: Arc<Mutex<usize>>,
 }
 
@@ -25,12 +23,10 @@ impl Announcing {
         self.subscription.subscribe().wait_for(Option::is_some).await.unwrap();
     }
 
-    /// Refuses the next subscriptions.
     pub(super) fn refuse(&self, times: usize) {
         *self.refusals.lock().unwrap() = times;
     }
 
-    /// Ends the subscription.
     pub(super) fn end_subscription(&self) {
         let (id, lines) = self.subscription.send_replace(None).unwrap();
         lines.send(json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete"}})).unwrap();

@@ -1,4 +1,4 @@
-//! Resources and prompts of a server of the official SDK.
+//! Resources and prompts of the official SDK's server.
 
 use super::{event, registry, within};
 use rmcp::handler::server::ServerHandler;
@@ -20,7 +20,7 @@ use toolkit_ai::Content;
 use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpEvent, McpProtocol};
 
-/// A server with two pages of resources, a template, and a prompt.
+/// Two pages of resources, a template, and a prompt.
 #[derive(Clone, Default)]
 struct Library {
     /// The clients that subscribe to a resource, each with the receiver of its changes.
@@ -36,7 +36,6 @@ impl Library {
         changes
     }
 
-    /// Waits until there are `count` subscribers.
     async fn subscribers(&self, count: usize) {
         within(async {
             loop {

@@ -1,10 +1,10 @@
-//! Secrets of the program's configuration: they reach the server, and nothing that is shown or logged.
+//! Secrets of the configuration reach the server, and nothing shown or logged.
 
 use serde_json::json;
 use toolkit_mcp::client::{McpCommand, McpEndpoint};
 use toolkit_mcp::config::ConfigFile;
 
-/// The texts that each show where a secret came from.
+/// The texts that show a secret's origin.
 const SECRETS: [&str; 9] = [
     "s3cret-argument",
     "s3cret-user",
@@ -90,7 +90,7 @@ async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
     let router = axum::Router::new().nest_service("/s3cret-path", service);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = std::thread::spawn(move || {
-        // A runtime of its own: its end also ends kept connections.
+        // Its own runtime ends kept connections, too.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
@@ -112,7 +112,7 @@ async fn errors_and_events_of_a_server_behind_a_url_show_no_secret() {
     server.join().unwrap();
     let lost = call(&client, "add", r#"{"a": 2, "b": 3}"#).await.unwrap_err();
     check("the error of a call", &format!("{lost:?} {lost:#}"));
-    // The first call may only have lost its own connection.
+    // The first call may have lost its own connection.
     let refused = call(&client, "add", r#"{"a": 2, "b": 3}"#).await.unwrap_err();
     check("the error of the next call", &format!("{refused:?} {refused:#}"));
     event(&mut events, |event| {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use toolkit_mcp::client::{McpClient, McpProtocol, McpToken, McpUrl, TokenRequest, TokenSource};
 
-/// A source whose requests need a signature of what they are, and a nonce of the server.
+/// A source whose requests need a signature and the server's nonce.
 #[derive(Default)]
 struct Signer {
     signed: Mutex<Vec<String>>,
@@ -35,7 +35,6 @@ impl TokenSource for Signer {
     }
 }
 
-/// Refuses requests without the nonce.
 async fn nonce(request: Request, next: Next) -> Response {
     let is_signed = {
         let value = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);

@@ -1,4 +1,4 @@
-//! Servers that start slowly, and servers that refuse, ignore or do not survive a request of a later version.
+//! Servers that start slowly, or refuse, ignore or do not survive a later version's request.
 
 use super::bare::tool;
 use super::process::server;
@@ -12,7 +12,7 @@ use toolkit_ai::{LiveRegistry, ToolProvider, ToolRegistry};
 use toolkit_mcp::McpErrorKind;
 use toolkit_mcp::client::{McpBackoff, McpClient, McpEndpoint, McpEvent};
 
-/// What a server does with `server/discover`, or with `initialize`.
+/// A server's reaction to `server/discover` or `initialize`.
 #[derive(Clone, Copy, PartialEq)]
 enum Reaction {
     Answers,
@@ -24,12 +24,12 @@ enum Reaction {
 }
 use Reaction::{Answers, AnswersLast, Dies, Ignores, Refuses};
 
-/// A server, and the methods that it has received over each connection.
+/// A server, and the methods received over each connection.
 #[derive(Clone)]
 struct Scripted {
     on_discover: Reaction,
     on_initialize: Reaction,
-    /// The time before the server reads its first message.
+    /// The time before its first read.
     start: Duration,
     received: Arc<Mutex<Vec<Vec<String>>>>,
 }
@@ -101,7 +101,7 @@ impl Scripted {
         }
     }
 
-    /// Returns the methods of all connections, without those of tools.
+    /// Returns all connections' methods without those of tools.
     fn handshakes(&self) -> Vec<String> {
         let connections = self.received.lock().unwrap();
         let is_handshake = |method: &&String| !method.starts_with("tools/");
@@ -118,13 +118,13 @@ const OLD: &str = "initialize notifications/initialized";
 
 #[tokio::test(start_paused = true)]
 async fn a_server_of_each_version_is_connected_and_its_version_remembered() {
-    // The server; its handshakes; the seconds until it is connected; the handshakes of a second connection.
+    // The server, its handshakes, the seconds until connected, and a second connection's handshakes.
     for (server, first, seconds, second) in [
         (Scripted::new(Answers, Refuses, 0), vec!["server/discover"], 0, vec!["server/discover"]),
         (Scripted::new(Refuses, Answers, 0), vec![ALL], 0, vec![OLD]),
         (Scripted::new(Ignores, Answers, 0), vec![ALL], 2, vec![OLD]),
         (Scripted::new(Dies, Answers, 0), vec!["server/discover", OLD], 0, vec![OLD]),
-        // Until the server reads, it has both requests.
+        // The server has both requests before it reads.
         (Scripted::new(Answers, Answers, 60), vec![BOTH], 60, vec![BOTH]),
         (Scripted::new(Answers, Refuses, 60), vec![BOTH], 60, vec![BOTH]),
         (Scripted::new(Answers, Ignores, 60), vec![BOTH], 60, vec![BOTH]),
@@ -140,7 +140,7 @@ async fn a_server_of_each_version_is_connected_and_its_version_remembered() {
         let is_new = [Answers, AnswersLast].contains(&server.on_discover);
         let expected = if is_new { "2026-07-28" } else { "2025-11-25" };
         assert_eq!(client.server_info().protocol, expected);
-        // Late answers are no answers of the call.
+        // Late answers are not the call's.
         sleep(Duration::from_secs(1)).await;
         assert_eq!(call(&client, "echo", "{}").await.unwrap().to_text(), "echo");
         assert_eq!(server.handshakes(), first);

@@ -1,4 +1,4 @@
-//! Calls that a server behind a URL, or a proxy before it, answers with an HTTP status or a page of its own.
+//! Calls that a server or a proxy answers with an HTTP status or its own page.
 
 use super::bare::Bare;
 use super::{call, event, within};
@@ -22,27 +22,23 @@ use toolkit_mcp::client::{
 
 const SUM: &str = r#"{"a": 2, "b": 3}"#;
 
-/// The answer to a call: the status, a header, and the body with its type.
+/// The status, a header, and the type and body of an answer.
 type Answer = (u16, (&'static str, &'static str), (&'static str, &'static str));
 
-/// The answer of a server that has lost the session: the status, the type of the body, and the body.
+/// The status, type and body from a server that has lost the session.
 type LostAnswer = (u16, &'static str, &'static str);
 
-/// A proxy before a server.
 #[derive(Clone, Default)]
 struct Proxy {
-    /// The answer to all calls, in place of the server's answer.
     answer: Arc<Mutex<Option<Answer>>>,
-    /// The answer to `server/discover`, in place of the server's answer.
     discovered: Arc<Mutex<Option<(u16, &'static str)>>>,
-    /// The time before the first answer of a connection.
+    /// The time before a connection's first answer.
     start: Arc<Mutex<Duration>>,
-    /// The number of connections that were opened.
     opened: Arc<Mutex<usize>>,
-    /// The sessions of the client, and the sessions that are expired.
+    /// The client's sessions, and the expired ones.
     sessions: Arc<Mutex<HashSet<String>>>,
     expired: Arc<Mutex<HashSet<String>>>,
-    /// The answer to a request of an expired session, if it is not 404.
+    /// The answer for an expired session, if not 404.
     lost: Arc<Mutex<Option<LostAnswer>>>,
 }
 
@@ -63,7 +59,6 @@ impl Proxy {
         (proxy, url)
     }
 
-    /// Lets all sessions expire.
     fn expire(&self) {
         self.expired.lock().unwrap().extend(self.sessions.lock().unwrap().drain());
     }
@@ -105,7 +100,7 @@ fn builder(url: McpUrl) -> McpClientBuilder {
     McpClient::builder(url).name("shop").backoff(backoff)
 }
 
-/// Checks that an answer harms one call only: the error, whether it is retryable, and the next call.
+/// Checks the error of one harmed call, whether it is retryable, and the next call.
 async fn check(proxy: &Proxy, client: &McpClient, answer: Answer, expected: &str, is_retryable: bool) {
     let before = *proxy.opened.lock().unwrap();
     *proxy.answer.lock().unwrap() = Some(answer);
@@ -128,7 +123,7 @@ async fn a_status_ends_one_call_and_never_the_connection() {
         let client = within(builder(McpUrl::new(url)).protocol(protocol).connect()).await.unwrap();
         for page in pages {
             for status in [400, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 431] {
-                // In a session, 404 means that the session is expired.
+                // In a session, 404 means expiry.
                 if status == 404 && protocol == McpProtocol::Handshake {
                     continue;
                 }
@@ -141,7 +136,7 @@ async fn a_status_ends_one_call_and_never_the_connection() {
             for (status, header) in [(401, none), (401, challenge), (403, challenge)] {
                 check(&proxy, &client, (status, header, page), access, false).await;
             }
-            // A proxy reports these after the call may have reached the server.
+            // The call may have reached the server before.
             for status in [302, 408, 409, 499, 500, 501, 502, 503, 504, 599] {
                 let expected = format!("is out of order (HTTP {status}); {unknown}");
                 check(&proxy, &client, (status, none, page), &expected, false).await;
@@ -154,7 +149,7 @@ async fn a_status_ends_one_call_and_never_the_connection() {
     }
 }
 
-/// What servers answer that have lost a session, with other ids than that of the request.
+/// Answers of servers that have lost a session, with other ids than the request's.
 const LOST: [LostAnswer; 9] = [
     (
         400,
@@ -280,7 +275,7 @@ async fn an_expired_session_is_replaced_by_a_connection_with_a_fresh_list() {
             tokio::time::sleep(Duration::from_millis(100)).await;
             server.tools.lock().unwrap()[4]["description"] = "Reads your mail.".into();
             proxy.expire();
-            // The call was not executed in the old session, and is repeated in the new one.
+            // The call was not executed in the old session, and is repeated.
             assert_eq!(call(&client, "add", SUM).await.unwrap().to_text(), "5");
             assert_eq!(call(&client, "meta", "{}").await.unwrap_err().kind(), ErrorKind::Disabled);
             proxy.expire();
@@ -289,7 +284,7 @@ async fn an_expired_session_is_replaced_by_a_connection_with_a_fresh_list() {
         })
     })
     .await;
-    // The server may have executed the call that was running.
+    // The server may have executed the running call.
     let running = running.unwrap_err();
     assert!(!running.is_retryable() && !running.message().contains("try again later"), "{running:#}");
     let changed = |event: &McpEvent| match event {

@@ -1,4 +1,4 @@
-//! Batches of messages, which protocol version 2025-03-26 has.
+//! Batches of messages, in protocol version 2025-03-26.
 
 use super::client::{Client, STATELESS};
 use super::http::{letters, open_session, post, start};
@@ -15,7 +15,7 @@ fn notification() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
 }
 
-/// The session header of a client that knows no header for the version.
+/// The session header of a client without a version header.
 async fn session(address: std::net::SocketAddr) -> String {
     let headers = open_session(address).await;
     headers.lines().take(1).map(|line| format!("{line}\r\n")).collect()
@@ -31,7 +31,7 @@ async fn a_batch_over_http_is_answered_with_one_event_for_each_request() {
         call(2, "nothing", json!({})),
         {"jsonrpc": "2.0", "id": 3, "method": "ping"},
     ]);
-    // Written by hand, because no JSON value holds the number.
+    // By hand, because no JSON value holds this number.
     let batch = batch.to_string().replace("\"big\":7", "\"big\":340282366920938463463374607431768211455");
     let response = super::http::send(server.address, "POST", "/mcp", &session, &batch).await;
     assert_eq!((response.status, response.header("content-type")), (200, Some("text/event-stream")));
@@ -56,7 +56,7 @@ async fn a_batch_that_is_not_valid_is_refused_as_a_whole() {
         (session.clone(), json!([ping, 1]), 400),
         (session.clone(), Value::from(vec![ping.clone(); 101]), 400),
         ("Mcp-Session-Id: unknown\r\n".to_owned(), json!([ping]), 404),
-        // Without a session and in later versions there are no batches.
+        // Without a session and in later versions, there are no batches.
         (String::new(), json!([ping]), 415),
         (format!("{session}MCP-Protocol-Version: 2025-06-18\r\n"), json!([ping]), 415),
         (format!("MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: ping\r\n"), json!([ping]), 415),

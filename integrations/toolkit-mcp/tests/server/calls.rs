@@ -24,7 +24,7 @@ fn client_name(#[state] caller: &Caller, context: &ToolContext) -> String {
     let version = caller.client_version().unwrap_or_default();
     let protocol = caller.protocol_version().unwrap_or_default();
     let trace = caller.trace_context();
-    // A client of another server, called by this tool, would send the extension along.
+    // Another server's client in this tool would send the extension along.
     assert_eq!(context.extension::<TraceContext>(), trace.as_ref());
     let baggage = caller.meta("baggage").and_then(|baggage| baggage.as_str());
     assert_eq!(trace.as_ref().and_then(|trace| trace.baggage.as_deref()), baggage);

@@ -1,4 +1,4 @@
-//! A client that writes and reads JSON lines, independent of the SDK.
+//! A client over JSON lines, independent of the SDK.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -9,13 +9,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolkit_mcp::server::McpServer;
 
-/// The time after which a test fails instead of waiting.
+/// The time after which a test fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The protocol version without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";
 
-/// The signals of a tool that waits: the call has begun, may end, was dropped before its end.
+/// The signals of a waiting tool: begun, may end, dropped before.
 #[derive(Default)]
 pub(super) struct Signals {
     pub(super) begun: Notify,
@@ -24,7 +23,6 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Waits until the call may end.
     pub(super) async fn wait(&self) {
         struct OnDrop<'a>(&'a Signals);
         impl Drop for OnDrop<'_> {
@@ -33,7 +31,7 @@ impl Signals {
             }
         }
         let guard = OnDrop(self);
-        // It hears the notice from here on, however soon it comes.
+        // It hears the notice from here on.
         let opened = self.open.notified();
         self.begun.notify_one();
         opened.await;
@@ -45,15 +43,14 @@ pub(super) struct Client {
     write: WriteHalf<DuplexStream>,
     read: BufReader<ReadHalf<DuplexStream>>,
     next_id: u64,
-    /// Notifications and requests of the server, in the order of arrival.
+    /// The server's notifications and requests, in order.
     pub(super) messages: VecDeque<Value>,
     pub(super) server: JoinHandle<Result<(), toolkit_mcp::McpError>>,
-    /// The `_meta` of each request.
     meta: Option<Value>,
 }
 
 impl Client {
-    /// Starts a server in memory without any handshake.
+    /// Starts a server in memory without a handshake.
     pub(super) fn connect(server: McpServer) -> Self {
         Self::connect_with_buffer(server, 1 << 20)
     }
@@ -65,7 +62,7 @@ impl Client {
         Self { write, read: BufReader::new(read), next_id: 1, messages: VecDeque::new(), server, meta: None }
     }
 
-    /// Starts a server in memory and opens a session with these capabilities.
+    /// Starts a server in memory and opens a session.
     pub(super) async fn session(server: McpServer, capabilities: Value) -> Self {
         let mut client = Self::connect(server);
         client.initialize(capabilities).await;
@@ -83,7 +80,7 @@ impl Client {
         result
     }
 
-    /// Starts a server in memory for requests of the version without sessions.
+    /// Starts a server in memory without sessions.
     pub(super) fn stateless(server: McpServer, capabilities: Value) -> Self {
         let mut client = Self::connect(server);
         client.meta = Some(json!({
@@ -107,7 +104,6 @@ impl Client {
         timeout(PATIENCE, send).await.expect("the server reads").expect("the server is there");
     }
 
-    /// Returns the next message of the server.
     pub(super) async fn read(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.read.read_line(&mut line)).await.expect("the server answers");
@@ -117,7 +113,6 @@ impl Client {
         }
     }
 
-    /// Sends a request and returns its id.
     pub(super) async fn start(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -133,7 +128,7 @@ impl Client {
         id
     }
 
-    /// Waits for the response to a request. Other messages are kept.
+    /// Waits for a response, and keeps other messages.
     pub(super) async fn finish(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let mut message = self.read().await.expect("the server is there");
@@ -156,7 +151,6 @@ impl Client {
         self.request("tools/call", json!({"name": name, "arguments": arguments})).await
     }
 
-    /// Waits for a notification or a request of the server.
     pub(super) async fn next(&mut self, method: &str) -> Value {
         loop {
             if let Some(at) = self.messages.iter().position(|message| message["method"] == method) {
@@ -167,14 +161,12 @@ impl Client {
         }
     }
 
-    /// Closes the connection and waits for the end of the server.
     pub(super) async fn close(self) -> Result<(), toolkit_mcp::McpError> {
         drop((self.write, self.read));
         timeout(PATIENCE, self.server).await.expect("the server ends").expect("the server does not panic")
     }
 }
 
-/// The text of the first content of a result.
 pub(super) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Clients that hold what a server over HTTP gives them, each beside an honest client, for both servers: the one of this
-//! crate and the one of an OpenAPI document, which have the same guards.
+//! Clients that hold a server's resources, each beside an honest one, for this crate's server and that of an
+//! OpenAPI document.
 
 use super::client::PATIENCE;
 use super::http::{letters, stateless};
@@ -14,11 +14,10 @@ use toolkit_ai::{ToolRegistry, tools};
 use toolkit_mcp::server::McpServer;
 use toolkit_openapi::server::OpenApiServer;
 
-/// Other addresses of this machine, which Linux has without being told.
+/// Linux has these addresses of this machine.
 const EVIL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const HONEST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 
-/// A time that no test waits for.
 const FOREVER: Duration = Duration::from_secs(3_600);
 
 const TOKEN: &str = "Authorization: Bearer secret\r\n";
@@ -31,7 +30,6 @@ enum Kind {
 
 const KINDS: [Kind; 2] = [Kind::Mcp, Kind::OpenApi];
 
-/// The limits of a server.
 struct Limits {
     time: Duration,
     connections: usize,
@@ -47,7 +45,6 @@ impl Default for Limits {
     }
 }
 
-/// A server, until it is dropped.
 struct Serving {
     kind: Kind,
     address: SocketAddr,
@@ -60,7 +57,7 @@ impl Drop for Serving {
     }
 }
 
-/// Sets the limits of one of the servers, whose setters have the same names.
+/// Sets limits of one of the servers, whose setters are named alike.
 macro_rules! limited {
     ($server:expr, $limits:expr) => {{
         let server = $server
@@ -95,7 +92,7 @@ async fn start(kind: Kind, limits: &Limits) -> Serving {
 }
 
 impl Serving {
-    /// Returns the head and the body of a request for so many letters. The body has at least `bytes` bytes.
+    /// Returns a request for this many letters, with a body of at least `bytes`.
     fn request(&self, count: usize, bytes: usize, more: &str) -> (String, String) {
         let arguments = format!("{{\"count\": {count}{}}}", " ".repeat(bytes));
         let (path, headers, body) = match self.kind {
@@ -122,7 +119,7 @@ impl Serving {
         timeout(PATIENCE, socket.connect(self.address)).await.unwrap().unwrap()
     }
 
-    /// An honest client asks, with a body of this size, and reads the answer.
+    /// An honest client sends a body of this size, and reads the answer.
     async fn serves(&self, bytes: usize, more: &str) {
         let (head, body) = self.request(5, bytes, &format!("{more}Connection: close\r\n"));
         let mut stream = self.connect(HONEST).await;
@@ -137,7 +134,7 @@ impl Serving {
     }
 }
 
-/// What an evil client does until the server closes the connection.
+/// The behaviour of an evil client until the server hangs up.
 #[derive(Debug, Clone, Copy)]
 enum Evil {
     Idle,
@@ -145,9 +142,9 @@ enum Evil {
     HeadByteByByte,
     HalfBody,
     BodyByteByByte,
-    /// Sends request after request, and reads nothing.
+    /// Sends requests without reading.
     Unread,
-    /// Sends request after request, and reads byte by byte.
+    /// Sends requests, and reads byte by byte.
     ReadByteByByte,
 }
 
@@ -161,11 +158,11 @@ const EVILS: [Evil; 7] = [
     Evil::ReadByteByByte,
 ];
 
-/// The time between two bytes of slow clients.
+/// The pause between bytes of slow clients.
 const SLOW: Duration = Duration::from_millis(20);
 
 impl Evil {
-    /// Returns what the client sends at first, and then again and again.
+    /// Returns the first bytes and the repeated ones.
     fn bytes(self, server: &Serving) -> (String, String) {
         let (head, body) = server.request(100_000, 0, "");
         let slow = "x".to_owned();
@@ -179,7 +176,6 @@ impl Evil {
         }
     }
 
-    /// Misbehaves until the server closes the connection.
     async fn misbehave(self, stream: TcpStream, first: String, again: String) {
         let (mut reader, mut writer) = stream.into_split();
         let writing = async {
@@ -251,7 +247,7 @@ async fn one_address_does_not_take_the_connections_of_all() {
     }
 }
 
-/// Sends a part of a body, and returns the answer.
+/// Sends half a body, and returns the answer.
 async fn half_body(mut stream: TcpStream, head: String, body: String) -> String {
     let _ = stream.write_all((head + &body).as_bytes()).await;
     let mut answer = Vec::new();
@@ -274,7 +270,7 @@ async fn bodies_that_do_not_end_make_room_for_others() {
             let answer = timeout(PATIENCE, evils.next()).await.expect("the server makes room");
             assert!(answer.as_ref().unwrap().as_ref().unwrap().starts_with("HTTP/1.1 408"), "{answer:?}");
         }
-        // A body that is larger than what is left is read to its end.
+        // A body larger than what is left is read to its end.
         server.serves(5 * PART, "").await;
         for _ in 0..5 {
             timeout(PATIENCE, evils.next()).await.expect("the server makes room").unwrap().unwrap();

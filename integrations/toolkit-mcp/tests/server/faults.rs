@@ -97,7 +97,7 @@ async fn a_slow_client_stops_the_server_from_reading_and_loses_nothing() {
     client.initialize(json!({})).await;
     let arguments = json!({"text": "x".repeat(1_000)});
     let mut sent = Vec::new();
-    // The client only writes, until the server does not read any more.
+    // The client only writes, until the server stops reading.
     while sent.len() < CALLS {
         let start = client.start("tools/call", json!({"name": "echo", "arguments": arguments}));
         match timeout(Duration::from_millis(500), start).await {
@@ -106,7 +106,7 @@ async fn a_slow_client_stops_the_server_from_reading_and_loses_nothing() {
         }
     }
     assert!(sent.len() < CALLS, "the server reads on although nobody reads its responses");
-    // The last line was cut off, so the client ends it; the server answers the damaged line with an error.
+    // The client ends the cut line, which the server answers with an error.
     let mut answered = 0;
     while answered < sent.len() {
         let message = client.read().await.expect("a response");

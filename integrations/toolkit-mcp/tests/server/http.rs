@@ -34,7 +34,6 @@ fn request(#[state] caller: &Caller) -> String {
     format!("{header} {claims} {}", caller.client_name().unwrap_or_default())
 }
 
-/// Token claims, added by a layer of the program.
 #[derive(Clone)]
 pub(super) struct Claims(pub(super) &'static str);
 
@@ -91,7 +90,7 @@ impl Response {
         lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next()
     }
 
-    /// The last JSON message of the body, which may be a stream of events.
+    /// The body's last JSON message, perhaps in a stream of events.
     pub(super) fn json(&self) -> Value {
         let mut events = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
         let last = events.by_ref().map(str::trim).rfind(|data| !data.is_empty());
@@ -99,7 +98,7 @@ impl Response {
     }
 }
 
-/// Sends a request with these header lines and reads the response to its end.
+/// Sends a request with these headers, and reads the whole response.
 pub(super) async fn send(
     address: SocketAddr,
     method: &str,
@@ -142,7 +141,7 @@ pub(super) async fn post(address: SocketAddr, headers: &str, body: &Value) -> Re
     send(address, "POST", "/mcp", headers, &body.to_string()).await
 }
 
-/// A call of the version without sessions.
+/// A call without sessions.
 pub(super) fn stateless(name: &str, arguments: &str) -> (String, String) {
     let headers =
         format!("MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n");
@@ -171,7 +170,7 @@ pub(super) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 
-/// Opens a session and returns the header that names it.
+/// Opens a session and returns its header.
 pub(super) async fn open_session(address: SocketAddr) -> String {
     let response = post(address, "", &initialize()).await;
     assert_eq!(response.json()["result"]["protocolVersion"], "2025-11-25");

@@ -1,4 +1,4 @@
-//! Settings of a server over HTTP that no request can meet, and addresses that cannot be bound.
+//! Settings that no request can meet, and addresses that cannot be bound.
 
 use toolkit_ai::ToolRegistry;
 use toolkit_mcp::McpErrorKind::{Bind, Config};

@@ -118,7 +118,7 @@ async fn a_stateless_call_is_repeated_with_the_answers() {
     assert_eq!(first["inputRequests"]["guests"]["params"]["message"], "For how many guests?");
     assert_eq!(first["inputRequests"].as_object().map(serde_json::Map::len), Some(1));
 
-    // An answer that does not fit the form is asked for again.
+    // An answer that does not fit is asked for again.
     let wrong = json!({"guests": {"action": "accept", "content": {"guests": "many"}}});
     let again = call(json!({"inputResponses": wrong, "requestState": first["requestState"]}));
     let again = client.request("tools/call", again).await.expect("questions");

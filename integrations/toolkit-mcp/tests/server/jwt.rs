@@ -1,4 +1,4 @@
-//! Access tokens that are JSON Web Tokens, and their issuer.
+//! JSON Web Tokens as access tokens, and their issuer.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -25,7 +25,6 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 
 type Sign = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
 
-/// A private key, and its public form.
 struct Key {
     alg: &'static str,
     public: Value,
@@ -63,7 +62,7 @@ impl Key {
         Self { alg, public, sign }
     }
 
-    /// Returns the public form with the algorithm as the name of the key.
+    /// Returns the public form, named by its algorithm.
     fn published(&self) -> Value {
         let mut key = self.public.clone();
         key["kid"] = json!(self.alg);
@@ -81,12 +80,10 @@ impl Key {
     }
 }
 
-/// An issuer on the loopback interface.
 #[derive(Clone, Default)]
 struct IssuerServer {
     url: String,
     keys: Arc<Mutex<Vec<Value>>>,
-    /// The number of requests for keys.
     reads: Arc<Mutex<usize>>,
 }
 
@@ -100,7 +97,6 @@ impl IssuerServer {
         issuer
     }
 
-    /// Returns claims that are valid for an hour.
     fn claims(&self) -> Value {
         json!({
             "iss": self.url, "sub": "ann", "aud": AUDIENCE, "scope": "notes:read", "exp": now() + 3_600,
@@ -197,7 +193,7 @@ async fn a_token_that_is_forged_expired_or_made_for_another_server_is_refused() 
     let (head, rest) = valid.split_once('.').unwrap();
     let signature = rest.split_once('.').unwrap().1;
     let other = encode(with(json!({"sub": "admin"})).to_string());
-    // A shared secret made of the public key.
+    // The public key as a shared secret.
     let signed =
         format!("{}.{}", encode(header("HS256", "RS256").to_string()), encode(issuer.claims().to_string()));
     let digest = hmac_sha256::HMAC::mac(signed.as_bytes(), rsa.public["n"].as_str().unwrap().as_bytes());
@@ -236,7 +232,7 @@ async fn new_keys_are_found_and_removed_keys_are_forgotten() {
     assert!(verifier.verify(old.token(&issuer.claims())).await.is_some(), "no reason to read keys");
     assert!(verifier.verify(new.token(&issuer.claims())).await.is_some());
     assert!(verifier.verify(old.token(&issuer.claims())).await.is_none());
-    // An issuer that publishes no key any more.
+    // The issuer publishes no key.
     issuer.keys.lock().unwrap().clear();
     later(3_601).await;
     assert!(verifier.verify(new.token(&issuer.claims())).await.is_none());

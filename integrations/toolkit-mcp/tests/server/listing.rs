@@ -132,7 +132,7 @@ async fn tools_are_listed_with_schemas_annotations_icons_and_published_metadata(
     let mut result = result;
     let mut expected = expected;
     for list in [&mut result, &mut expected] {
-        // The exact form of an optional enum is the schema crate's affair.
+        // The schema crate decides the exact form.
         list["tools"][1]["inputSchema"]["properties"]["unit"] = Value::Null;
     }
     assert_eq!(result, expected);
@@ -177,7 +177,7 @@ async fn an_output_of_another_type_is_wrapped_in_earlier_versions() {
     assert_eq!(result["structuredContent"], json!({"result": [{"children": [{"children": []}]}]}));
 }
 
-/// Returns the time to live and the cache scope of the tool list.
+/// Returns the tool list's time to live and cache scope.
 async fn lifetime(server: McpServer) -> (Value, Value) {
     let mut client = Client::stateless(server, json!({}));
     let mut result = client.request("tools/list", json!({})).await.expect("a list");
@@ -236,7 +236,7 @@ async fn pages_are_stable_while_tools_come_and_go() {
 async fn a_change_of_a_live_registry_is_announced_once() {
     let live = LiveRegistry::new(registry()).expect("complete");
     let mut client = Client::session(McpServer::new(&live).expect("complete"), json!({})).await;
-    // The session has begun when the server answers.
+    // The session has begun with the answer.
     client.request("ping", json!({})).await.expect("an answer");
     live.change(|registry| {
         registry.unregister("add")?;
@@ -255,7 +255,7 @@ async fn a_subscription_of_the_stateless_version_announces_changes() {
     let mut client = Client::stateless(McpServer::new(&live).expect("complete"), json!({}));
     let id = client.start("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})).await;
     client.next("notifications/subscriptions/acknowledged").await;
-    // The subscription is open once another request has been answered after the acknowledgment.
+    // The subscription is open when a request after the acknowledgment is answered.
     client.request("tools/list", json!({})).await.expect("a list");
     live.change(|registry| registry.unregister("add")).expect("it changes");
     let message = client.next("notifications/tools/list_changed").await;

@@ -21,7 +21,7 @@ fn delete() -> &'static str {
     "gone"
 }
 
-/// The claims of the tokens `ann`, `bob`, `admin`, and of another issuer's `ann`.
+/// The tokens `ann`, `bob`, `admin`, and another issuer's `ann`.
 async fn claims(token: String) -> Option<VerifiedToken> {
     let (subject, scope, issuer) = match token.as_str() {
         "ann" | "bob" => (token.as_str(), "notes:read", "login"),

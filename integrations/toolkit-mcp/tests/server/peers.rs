@@ -1,4 +1,4 @@
-//! Peers that are slow, hang up, flood the server or send garbage, over HTTP.
+//! Peers over HTTP that are slow, hang up, flood or send garbage.
 
 use super::client::{PATIENCE, text};
 use super::http::{call, open_session, post, session_call, start, stateless};
@@ -9,10 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The size that the body of a request claims to have.
+/// The claimed size of a body.
 const CLAIMED: usize = 4 << 20;
 
-/// The head of a request with a body of the size `CLAIMED`.
 fn head(address: SocketAddr, more: &str) -> String {
     let (headers, _) = stateless("request", "{}");
     let host = if more.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
@@ -23,12 +22,12 @@ fn head(address: SocketAddr, more: &str) -> String {
     )
 }
 
-/// Sends bytes, and returns what the server sends until it closes the connection.
+/// Sends bytes, and returns the server's until the connection closes.
 async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let mut answer = Vec::new();
     let exchange = async {
-        // The server may close the connection before it has read everything.
+        // The server may close before it has read everything.
         let _ = stream.write_all(bytes).await;
         let _ = stream.read_to_end(&mut answer).await;
     };

@@ -1,4 +1,4 @@
-//! Rules of permissions that select no tool: a server with them does not start.
+//! A server with rules that select no tool does not start.
 
 use toolkit_ai::mcp::server::McpServer;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
@@ -18,7 +18,6 @@ fn server(tools: impl IntoRegistrySource, tag: &str) -> McpServer {
     dispatcher.with_middleware(rules.rule(PermissionRule::allow())).into()
 }
 
-/// Serves a client that leaves at once.
 async fn serve(server: McpServer) -> Result<(), McpError> {
     let (stream, client) = tokio::io::duplex(1_024);
     drop(client);

@@ -1,4 +1,4 @@
-//! The server as a tower service: behind hyper, below a path of a router, and with bodies of any type.
+//! The server as a tower service: behind hyper, below a path, with any bodies.
 
 use super::client::text;
 use super::http::{Claims, open_session, post, registry, send, session_call, stateless};
@@ -30,7 +30,6 @@ fn service() -> HttpService {
     McpServer::new(registry).expect("complete").into_service()
 }
 
-/// A service that accepts no token.
 fn protected() -> HttpService {
     let resource =
         ProtectedResource::new("https://tools.example.com/tools/mcp", ["https://login.example.com"]);
@@ -38,7 +37,6 @@ fn protected() -> HttpService {
     server.with_oauth(resource, async |_| None::<VerifiedToken>).into_service()
 }
 
-/// Serves a service with hyper alone.
 async fn serve_with_hyper(service: HttpService) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -58,7 +56,7 @@ async fn serve_with_axum(router: Router) -> SocketAddr {
     address
 }
 
-/// Checks that clients without a challenge find the metadata, and that a challenge names it.
+/// Checks that clients find the metadata without a challenge, and that challenges name it.
 async fn check_metadata(address: SocketAddr, endpoint: &str) {
     for path in [METADATA, "/.well-known/oauth-protected-resource"] {
         let response = send(address, "GET", path, "", "").await;

@@ -1,4 +1,4 @@
-//! The number of HTTP sessions, and their end.
+//! HTTP sessions: their number and end.
 
 use super::client::{PATIENCE, text};
 use super::http::{call, initialize, open_session, post, send, session_call, start, stateless};
@@ -23,7 +23,6 @@ async fn a_session_beyond_the_limit_is_refused_until_another_ends() {
             "the server has 2 open sessions, the maximum; end a session, or try again later"
         );
     }
-    // Open sessions and clients without sessions are served.
     assert_eq!(post(address, &second, &session_call("request")).await.status, 200);
     assert_eq!(call(address, "", "request", "{}").await.status, 200);
     assert_eq!(send(address, "DELETE", "/mcp", &first, "").await.status, 204);
@@ -73,7 +72,7 @@ async fn an_idle_session_ends_and_a_used_session_stays() {
     let result = running.await.expect("a response").json();
     assert_eq!(text(&result["result"]), "waited");
 
-    // Once nothing uses the others, they end as well, and their places are free.
+    // Unused sessions end as well and free their places.
     drop(events);
     sleep(idle * 4).await;
     for session in [&calling, &listening] {
@@ -105,7 +104,7 @@ async fn a_session_is_found_by_its_own_client_only() {
 
 #[tokio::test]
 async fn an_idle_session_makes_room_at_once() {
-    // The search for idle sessions takes place every quarter of the time; a new session does not wait for it.
+    // Idle sessions are searched every quarter of the time, and a new one does not wait for it.
     let idle = Duration::from_secs(1);
     let server = start(|server| server.with_max_sessions(1).with_session_idle(idle)).await;
     for _ in 0..2 {
@@ -126,7 +125,7 @@ async fn a_slow_client_delays_no_other_client_and_gets_its_whole_result() {
         body.len(),
     );
     let mut slow = TcpStream::connect(address).await.expect("a connection");
-    // The request arrives in pieces, and the response stays unread while others call.
+    // The request comes in pieces, and the response stays unread while others call.
     for piece in request.as_bytes().chunks(request.len().div_ceil(8)) {
         slow.write_all(piece).await.expect("a server that reads");
         assert_eq!(call(address, "", "request", "{}").await.status, 200);

@@ -1,4 +1,4 @@
-//! A server over HTTP that ends with a signal. The server is this test program, started again.
+//! A server over HTTP, run by this test program, that ends with a signal.
 
 use super::client::{PATIENCE, text};
 use super::http::call;
@@ -9,8 +9,7 @@ use tokio::time::timeout;
 use toolkit_ai::{ToolRegistry, tool, tools};
 use toolkit_mcp::server::McpServer;
 
-/// Serves tools with `serve_http` at the address in a variable, until a signal ends the server. The tests below start
-/// this program again.
+/// Serves tools with `serve_http` at a variable's address, until a signal.
 #[tokio::test]
 #[ignore = "the server of other tests"]
 async fn serve() {
@@ -20,7 +19,7 @@ async fn serve() {
     std::process::exit(if served.is_ok() { 7 } else { 8 });
 }
 
-/// What the process writes when a call has begun.
+/// The process writes this when a call has begun.
 const BEGUN: &str = "the call has begun";
 
 const ADDRESS: &str = "TOOLKIT_MCP_TEST_ADDRESS";

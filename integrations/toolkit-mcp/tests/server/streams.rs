@@ -1,4 +1,4 @@
-//! Responses over HTTP that are streams of events: progress, changes and cancellation.
+//! Responses over HTTP as streams of events: progress, changes and cancellation.
 
 use super::client::{PATIENCE, STATELESS, text};
 use super::http::{letters, open_session, post, session_call, start, stateless};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use toolkit_ai::{LiveRegistry, ToolRegistry};
 use toolkit_mcp::server::McpServer;
 
-/// A response that stays open, such as a stream of events.
+/// A response that stays open.
 pub(super) struct Stream {
     stream: TcpStream,
     text: String,
@@ -29,7 +29,7 @@ impl Stream {
         Self { stream, text: String::new() }
     }
 
-    /// Reads until `part` has arrived, and returns everything that was read since the last call.
+    /// Reads until `part`, and returns everything since the last call.
     pub(super) async fn until(&mut self, part: &str) -> String {
         let read = async {
             while !self.text.contains(part) {
@@ -44,7 +44,6 @@ impl Stream {
     }
 }
 
-/// Starts a server with a live registry.
 async fn live() -> (SocketAddr, LiveRegistry) {
     let live =
         LiveRegistry::new(ToolRegistry::from_tools([letters::tool()]).expect("legal")).expect("complete");
@@ -94,7 +93,7 @@ async fn a_notice_of_cancellation_ends_a_call_in_a_session() {
         tokio::spawn(async move { post(address, &session, &session_call("wait")).await })
     };
     timeout(PATIENCE, server.signals.begun.notified()).await.expect("the call begins");
-    // The notice of another call changes nothing.
+    // Another call's notice changes nothing.
     for (id, is_dropped) in [(6, false), (7, true)] {
         let params = json!({"requestId": id, "reason": "changed my mind"});
         let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -107,7 +106,7 @@ async fn a_notice_of_cancellation_ends_a_call_in_a_session() {
     running.abort();
 }
 
-/// The headers and the body of a call with a token for progress, without sessions and in a session.
+/// The headers and body of a call with a progress token, without and in a session.
 pub(super) async fn reporting_calls(address: SocketAddr) -> [(String, String); 2] {
     let (headers, body) = stateless("report_and_wait", "{}");
     let body = body.replacen("\"_meta\":{", "\"_meta\":{\"progressToken\":\"token 1\",", 1);
@@ -116,7 +115,6 @@ pub(super) async fn reporting_calls(address: SocketAddr) -> [(String, String); 2
     [(headers, body), (open_session(address).await, in_session.to_string())]
 }
 
-/// Returns the messages in a piece of a stream.
 fn messages(text: &str) -> Vec<Value> {
     let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
     data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
@@ -134,7 +132,7 @@ async fn progress_arrives_while_the_call_runs_and_the_result_ends_the_stream() {
         let report = json!({"progressToken": "token 1", "progress": 50.0, "total": 100.0, "message": "half"});
         assert_eq!(messages(&first).pop().expect("a report")["params"], report);
         server.signals.open.notify_one();
-        // The last chunk has no bytes: the stream has ended, and the connection stays.
+        // An empty last chunk ends the stream, and the connection stays.
         let rest = messages(&events.until("\r\n0\r\n").await);
         assert_eq!(rest[0]["params"]["progress"], 100.0);
         assert_eq!((text(&rest[1]["result"]), rest.len()), ("reported", 2));

@@ -100,7 +100,7 @@ async fn a_tool_is_hidden_if_the_filter_panics() {
     assert_eq!(names, ["wipe"]);
 }
 
-/// A filter may take its time, or change the tools itself: what runs is the tool that it has seen.
+/// A filter may take time or change tools: what it has seen runs.
 #[tokio::test]
 async fn a_call_runs_the_tool_that_its_filter_has_seen() {
     let live = LiveRegistry::new(ToolRegistry::from_tools(tools![list]).expect("legal")).expect("complete");

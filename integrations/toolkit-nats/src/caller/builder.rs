@@ -9,7 +9,6 @@ use toolkit_core::ToolContext;
 type TokenSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 type CallIds = Arc<dyn Fn(&ToolContext) -> Option<String> + Send + Sync>;
 
-/// What a caller needs for each call.
 pub(super) struct CallerSettings {
     pub(super) name: String,
     pub(super) token: Option<TokenSource>,
@@ -17,7 +16,6 @@ pub(super) struct CallerSettings {
     pub(super) call_timeout: Duration,
     /// How long a tool without workers stays.
     pub(super) absence: Duration,
-    /// The name of the workers that are heard. `None` for all.
     pub(super) workers: Option<String>,
 }
 
@@ -28,8 +26,7 @@ pub struct FleetToolsBuilder {
     pub(super) settings: CallerSettings,
 }
 
-/// Returns the id of a call of an agent: the id of its run, and the key of the call in it or, without an agent, the id of the
-/// call. `None` if one of them is missing.
+/// Returns the id of the run with the key of the call or, without an agent, its id. `None` if one is missing.
 fn id_in_run(context: &ToolContext) -> Option<String> {
     let run = context.invocation_id()?;
     if let Some(key) = context.call_key() {
@@ -57,41 +54,47 @@ impl FleetToolsBuilder {
         self
     }
 
-    /// Sets the name of the caller in subjects: letters, digits, `-` and `_`. Workers that
-    /// [trust subjects](crate::Worker::trust_subjects) take it as the identity.
+    /// Sets the caller's name in subjects: letters, digits, `-` and `_`.
+    ///
+    /// Workers that [trust subjects](crate::Worker::trust_subjects) take it as the identity.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.name = name.into())
     }
 
-    /// Sets the source of signed tokens for the [verifier](crate::Worker::with_verifier) of the workers. It is asked for
-    /// each call. Each worker that gets the call reads the token, so it should be valid for this fleet only, and not for
-    /// long.
+    /// Sets the source of a signed token for each call, for the workers'
+    /// [verifier](crate::Worker::with_verifier).
+    ///
+    /// Each worker that gets the call reads it, so it should be valid briefly, and for this fleet only.
     pub fn token(self, token: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.token = Some(Arc::new(token)))
     }
 
-    /// Sets the source of the ids of calls, under which a ledger stores them. Two calls with one id are one call. Without
-    /// an id, a call gets an id that no other call has. By default, the id is the id of the run, `/`, and the
-    /// [key](toolkit_core::ToolContext::call_key) of the call. Outside of the run of an agent, the id of the call takes the
-    /// place of the key.
+    /// Sets the source of the ids under which a ledger stores calls.
+    ///
+    /// Two calls with one id are one call. Without an id, a call gets a unique one. The default is the run's
+    /// id, `/`, and the call's [key](toolkit_core::ToolContext::call_key), or outside of an agent's run the
+    /// call's id.
     pub fn call_ids(self, ids: impl Fn(&ToolContext) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|settings| settings.call_ids = Arc::new(ids))
     }
 
-    /// Sets how long a tool stays after its last worker has gone. Meanwhile, its calls end with
-    /// [`NoWorker`](crate::CallFailure::NoWorker), and the tools of a model do not change because its workers are away
-    /// shortly. A tool that a worker removes from its live registry goes at once. The default is 60 seconds.
+    /// Sets how long a tool stays after its last worker has gone; 60 seconds by default.
+    ///
+    /// Meanwhile, its calls end with [`NoWorker`](crate::CallFailure::NoWorker). A tool that a worker removes
+    /// from its live registry goes at once.
     pub fn absence(self, time: Duration) -> Self {
         self.with(|settings| settings.absence = time)
     }
 
-    /// Hears only workers with this [name](crate::Worker::with_name). If the permissions of the server let no other user
-    /// subscribe to `PREFIX.to.NAME.>`, no other worker gets calls of this caller.
+    /// Hears only workers with this [name](crate::Worker::with_name).
+    ///
+    /// If the server's permissions let no other user subscribe to `PREFIX.to.NAME.>`, no other worker gets
+    /// the calls.
     pub fn workers_named(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.workers = Some(name.into()))
     }
 
-    /// Sets the time limit of calls without a deadline of their own. The default is 60 seconds.
+    /// Sets the time limit of calls without a deadline; 60 seconds by default.
     pub fn call_timeout(self, limit: Duration) -> Self {
         self.with(|settings| settings.call_timeout = limit)
     }

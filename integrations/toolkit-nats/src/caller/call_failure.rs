@@ -3,8 +3,9 @@
 use std::time::Duration;
 use toolkit_core::{ErrorKind, ToolError};
 
-/// Why a call has no result of its tool. The error of the call says it to the model, and [`CallFailure::from_error`] to the
-/// program.
+/// Says why a call has no result of its tool.
+///
+/// The call's error tells the model, and [`CallFailure::from_error`] the program.
 ///
 /// ```
 /// use toolkit_ai::ToolError;
@@ -25,14 +26,14 @@ pub enum CallFailure {
     Refused,
     /// The arguments are longer than a message may be. The tool has not run.
     TooLarge,
-    /// The worker was lost, or its result, or it has stopped the call. The tool may have run.
+    /// The worker or its result was lost, or it has stopped the call. The tool may have run.
     Unknown,
     /// The deadline has passed. The tool may have run.
     Deadline,
 }
 
 impl CallFailure {
-    /// The failures with the brief texts of their errors, by which a failure is found again in a stored error.
+    /// The failures with their errors' brief texts, by which a stored error is recognized.
     const ALL: [(Self, &'static str); 7] = [
         (Self::NoWorker, "No worker has this tool"),
         (Self::Busy, "All workers of this tool are busy"),
@@ -43,7 +44,9 @@ impl CallFailure {
         (Self::Deadline, "Outcome unknown: the deadline has passed"),
     ];
 
-    /// Returns the failure of the fleet behind the error of a call. `None` if the error is the tool's own.
+    /// Returns the failure behind a call's error.
+    ///
+    /// `None` if the error is the tool's own.
     #[must_use]
     pub fn from_error(error: &ToolError) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, brief)| *brief == error.brief()).map(|(failure, _)| failure)

@@ -16,18 +16,17 @@ use tokio::sync::{Notify, broadcast, watch};
 use toolkit_core::CancellationToken;
 use toolkit_core::redaction::Redactor;
 
-/// The number of events buffered for slow listeners.
 const EVENTS_KEPT: usize = 256;
 
-/// The counts of a caller since its start.
+/// Counts what a caller has done since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CallerStatistics {
-    /// The calls that were made (`messaging.client.sent.messages`), without repetitions.
+    /// The calls (`messaging.client.sent.messages`), without repetitions.
     pub calls: u64,
     /// The messages that were sent again: to another worker, or because a worker was lost.
     pub repetitions: u64,
-    /// The calls without a worker, with full workers, or without a connection. They have not run.
+    /// The calls that have not run: without a worker or a connection, or with full workers.
     pub not_run: u64,
     /// The calls whose outcome is unknown.
     pub unknown: u64,
@@ -61,18 +60,16 @@ fn secret() -> Result<String, FleetError> {
 pub(super) struct CallerState {
     pub(super) fleet: Fleet,
     pub(super) settings: CallerSettings,
-    /// An id that no other caller has, the first part of ids of calls.
+    /// A unique id, the first part of ids of calls.
     id: String,
-    /// What only the workers of this caller know of it: the ledger keeps the calls of an anonymous caller under it.
+    /// A secret shared with workers, under which the ledger keeps an anonymous caller's calls.
     pub(super) owner: String,
     pub(super) next_call: AtomicU64,
     pub(super) replies: Replies,
-    /// The current catalog, which each call reads.
     current: ArcSwap<Catalog>,
-    /// Signals each new catalog.
     pub(super) catalogs: watch::Sender<Arc<Catalog>>,
     pub(super) members: Mutex<Members>,
-    /// Notified when the members have changed, so that the catalog is out of date.
+    /// Notified when the catalog is out of date.
     pub(super) changed: Notify,
     events: broadcast::Sender<FleetEvent>,
     pub(super) counts: Mutex<CallerStatistics>,
@@ -112,7 +109,7 @@ impl CallerState {
         self.catalogs.send_replace(catalog);
     }
 
-    /// Returns the redactor for what workers send to a call with this token.
+    /// Returns the redactor for workers' messages about a call with this token.
     pub(super) fn redactor(&self, token: Option<&str>) -> Redactor {
         let mut redactor = self.fleet.redactor.clone();
         if let Some(token) = token {
@@ -121,18 +118,16 @@ impl CallerState {
         redactor
     }
 
-    /// Returns a signed token for a call, if the program has a source of them.
     pub(super) fn token(&self) -> Option<String> {
         self.settings.token.as_ref()?()
     }
 
-    /// Returns an id for a call without one.
     pub(super) fn call_id(&self, number: u64) -> String {
         format!("{}-{number}", self.id)
     }
 
     pub(super) fn emit(&self, event: FleetEvent) {
-        // An error means that there are no listeners.
+        // On an error there are no listeners.
         let _ = self.events.send(event);
     }
 

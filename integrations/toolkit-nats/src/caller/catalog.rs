@@ -19,38 +19,33 @@ pub(super) struct Destination {
     pub(super) subject: Subject,
 }
 
-/// The workers with one version of a namespace.
 type Route = Arc<[Destination]>;
 
-/// What a model was shown of a tool: its name on the worker, and the digest of its definition.
+/// The tool's name on the worker, and the digest of its definition.
 type Shown = (Arc<str>, Arc<str>);
 
-/// The tools of a fleet at one time.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// The tools that are published, by name.
     pub(super) tools: BTreeMap<String, Arc<ForeignTool>>,
-    /// The workers for each definition, also for those that are no longer published.
+    /// The workers for each definition, published or not.
     routes: HashMap<Shown, Vec<Route>>,
-    /// The published tools without a worker, and the round in which their last one has gone.
+    /// The published tools without a worker, and the round when the last one has gone.
     away: BTreeMap<String, u64>,
     pub(super) issues: Vec<ToolIssue>,
 }
 
-/// What becomes of published tools without a worker.
 pub(super) struct Absence {
-    /// The current round of listening.
     pub(super) round: u64,
-    /// The number of rounds for which they stay.
+    /// The rounds for which published tools without a worker stay.
     pub(super) rounds: u64,
-    /// The tools that a worker, which still lives, no longer has.
+    /// The tools that a living worker no longer has.
     pub(super) withdrawn: HashSet<String>,
 }
 
 impl Catalog {
-    /// Makes the catalog of the current workers. Of two definitions with one name, the one that `earlier` publishes is
-    /// kept as long as a worker serves it: the model was shown it. A tool whose workers have all gone stays for some time, so
-    /// that the model reads that no worker has it now. `subject` returns the subject of calls of a version to a worker.
+    /// Makes the catalog of the current workers. Of two definitions with one name, the one in `earlier` is
+    /// kept while a worker serves it: the model was shown it. A tool without workers stays for some time, so
+    /// that the model reads that no worker has it now. `subject` returns a worker's subject for a version.
     pub(super) fn new(
         members: &Members,
         earlier: &Self,
@@ -63,11 +58,11 @@ impl Catalog {
             let Some(Some(listing)) = members.listings.get(version) else { continue };
             catalog.issues.extend(listing.issues.iter().cloned());
             let tokens = version.tokens();
-            let destination = |worker: Arc<RemoteWorker>| {
-                let subject = subject(&worker, &tokens);
-                Destination { worker, subject }
-            };
-            let route: Route = workers.into_iter().map(destination).collect();
+            let mut destinations = Vec::with_capacity(workers.len());
+            for worker in workers {
+                destinations.push(Destination { subject: subject(&worker, &tokens), worker });
+            }
+            let route: Route = destinations.into();
             for tool in &listing.tools {
                 let shown = (tool.remote_name.clone(), tool.shown.clone());
                 catalog.routes.entry(shown).or_default().push(route.clone());
@@ -81,9 +76,10 @@ impl Catalog {
                 break;
             }
             let shown = earlier.tools.get(name).map(|tool| &tool.shown);
-            let kept = tools.iter().find(|tool| Some(&tool.shown) == shown);
-            let chosen =
-                kept.or_else(|| tools.iter().max_by_key(|tool| (catalog.workers_of(tool), &tool.shown)));
+            let mut chosen = tools.iter().find(|tool| Some(&tool.shown) == shown);
+            if chosen.is_none() {
+                chosen = tools.iter().max_by_key(|tool| (catalog.workers_of(tool), &tool.shown));
+            }
             if let Some(tool) = chosen {
                 catalog.tools.insert(name.to_owned(), Arc::clone(tool));
             }
@@ -105,12 +101,10 @@ impl Catalog {
         }
     }
 
-    /// Returns whether a tool is away for as long as it may stay.
     pub(super) fn has_expired(&self, round: u64, rounds: u64) -> bool {
         self.away.values().any(|since| round.saturating_sub(*since) >= rounds)
     }
 
-    /// Returns the routes to the workers with exactly this definition.
     pub(super) fn routes(&self, tool: &ForeignTool) -> &[Route] {
         self.routes.get(&(tool.remote_name.clone(), tool.shown.clone())).map_or(&[], Vec::as_slice)
     }
@@ -119,24 +113,29 @@ impl Catalog {
         self.routes(tool).iter().map(|route| route.len()).sum()
     }
 
-    /// Returns the names of the tools that are new, gone and changed since `earlier`.
+    /// Returns the names of the new, gone and changed tools since `earlier`.
     pub(super) fn changes_since(&self, earlier: &Self) -> [Vec<ToolName>; 3] {
-        let name = |tool: &Arc<ForeignTool>| tool.definition.name.clone();
-        let added = self.tools.iter().filter(|(name, _)| !earlier.tools.contains_key(*name));
-        let removed = earlier.tools.iter().filter(|(name, _)| !self.tools.contains_key(*name));
-        let is_changed = |name: &String, tool: &Arc<ForeignTool>| {
-            earlier.tools.get(name).is_some_and(|known| known.definition != tool.definition)
-        };
-        let changed = self.tools.iter().filter(|(name, tool)| is_changed(name, tool));
-        [
-            added.map(|(_, tool)| name(tool)).collect(),
-            removed.map(|(_, tool)| name(tool)).collect(),
-            changed.map(|(_, tool)| name(tool)).collect(),
-        ]
+        let mut added = Vec::new();
+        let mut removed = Vec::new();
+        let mut changed = Vec::new();
+        for (name, tool) in &self.tools {
+            match earlier.tools.get(name) {
+                None => added.push(tool.definition.name.clone()),
+                Some(known) if known.definition != tool.definition => {
+                    changed.push(tool.definition.name.clone());
+                }
+                Some(_) => {}
+            }
+        }
+        for (name, tool) in &earlier.tools {
+            if !self.tools.contains_key(name) {
+                removed.push(tool.definition.name.clone());
+            }
+        }
+        [added, removed, changed]
     }
 }
 
-/// Returns the workers of each version, sorted by version.
 fn workers_by_version(members: &Members) -> BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> {
     let mut workers: BTreeMap<&NamespaceVersion, Vec<Arc<RemoteWorker>>> = BTreeMap::new();
     for member in members.workers.values() {

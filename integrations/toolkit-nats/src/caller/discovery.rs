@@ -4,7 +4,6 @@ use super::caller_state::CallerState;
 use super::catalog::{Absence, Catalog};
 use super::fleet_event::FleetEvent;
 use super::listings::FETCH;
-use super::members::RemoteWorker;
 use super::newcomers::hear;
 use super::replies::Reply;
 use crate::fleet::Refusals;
@@ -17,24 +16,23 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 use toolkit_core::__private::lock;
 
-/// The time to wait for the first worker, and for all of them.
+/// The time to wait for the first worker, and for all.
 const FIRST: Duration = Duration::from_secs(1);
 /// The silence after which no further worker is expected.
 const QUIET: Duration = Duration::from_millis(100);
-/// The least time of a round of listening.
 const ROUND: Duration = Duration::from_millis(500);
-/// The time in which changes of several workers become one change of the tools.
+/// The time in which changes of several workers become one.
 const DEBOUNCE: Duration = Duration::from_millis(20);
 
-/// Discovers the workers that are there, and starts the tasks that follow them. What the permissions of the server do not
-/// allow ends it: a caller without one of its subjects would have no tools, or its calls would be lost.
+/// Discovers the workers, and starts the tasks that follow them. A missing permission ends it: without a
+/// subject, there would be no tools, or lost calls.
 pub(super) async fn start(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let mut refusals = fleet.refusals(state.replies.inbox());
     let replies = fleet.client.subscribe(state.replies.subject()).await.map_err(FleetError::lost)?;
     let workers = state.settings.workers.as_deref().unwrap_or("*");
-    let live = fleet.client.subscribe(fleet.subject(format_args!("live.{workers}"))).await;
-    let live = live.map_err(FleetError::lost)?;
+    let subject = fleet.subject(format_args!("live.{workers}"));
+    let live = fleet.client.subscribe(subject).await.map_err(FleetError::lost)?;
     tokio::spawn(state.stop.clone().run_until_cancelled_owned(listen(state.clone(), replies, live)));
     tokio::select! {
         refusal = refusals.next() => return Err(FleetError::refused(&refusal)),
@@ -67,8 +65,8 @@ async fn tell(state: Arc<CallerState>, mut refusals: Refusals) {
     }
 }
 
-/// Hears all that comes, and counts the rounds of listening by which silence is judged. One task does both, so that nothing
-/// is judged while something that has come is not read.
+/// Hears all that comes, and counts the rounds of listening. One task does both, so that no silence is judged
+/// while something that has come is not read.
 async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subscriber) {
     let client = &state.fleet.client;
     let mut round = pin!(all_read(client));
@@ -89,15 +87,14 @@ async fn listen(state: Arc<CallerState>, mut replies: Subscriber, mut live: Subs
     }
 }
 
-/// Waits for the time of a round, and until all messages that have come wait to be received: before the task of the
-/// connection flushes, it reads what the kernel has for it. While there is no connection, it does not flush.
+/// Waits for a round, and until all messages that have come wait to be received: the connection's task reads
+/// what the kernel has before it flushes. While there is no connection, it does not flush.
 async fn all_read(client: &Client) {
     sleep(ROUND).await;
-    // An error means that the connection has ended, and nothing more comes.
+    // On an error the connection has ended, and nothing more comes.
     let _ = client.flush().await;
 }
 
-/// Asks all workers to announce themselves.
 async fn ask_who(state: &Arc<CallerState>) -> Result<(), FleetError> {
     let fleet = &state.fleet;
     let mut line = state.replies.open(None);
@@ -119,7 +116,7 @@ async fn ask_who(state: &Arc<CallerState>) -> Result<(), FleetError> {
     Ok(())
 }
 
-/// Waits until all workers that have announced themselves have answered, and their definitions are there.
+/// Waits until all announced workers have answered, with their definitions.
 async fn settle(state: &CallerState) {
     let settled = async {
         while !lock(&state.members).are_settled() {
@@ -130,7 +127,7 @@ async fn settle(state: &CallerState) {
     let _ = timeout(FETCH, settled).await;
 }
 
-/// Removes the workers that are silent, and the tools that were away for too long.
+/// Removes silent workers, and tools that were away for too long.
 fn expire(state: &CallerState, round: u64) {
     let lost = lock(&state.members).expire(round);
     for worker in &lost {
@@ -141,12 +138,10 @@ fn expire(state: &CallerState, round: u64) {
     }
 }
 
-/// Returns the number of rounds for which a tool without workers stays.
 fn absence_in_rounds(state: &CallerState) -> u64 {
     u64::try_from(state.settings.absence.as_millis().div_ceil(ROUND.as_millis())).unwrap_or(u64::MAX)
 }
 
-/// Makes the catalog of the current workers, and reports the changes.
 fn rebuild(state: &CallerState) {
     let earlier = state.catalog();
     let catalog = {
@@ -158,19 +153,20 @@ fn rebuild(state: &CallerState) {
         };
         members.forget_unused();
         let caller = &state.settings.name;
-        let subject = |worker: &RemoteWorker, tokens: &str| {
+        Catalog::new(&members, &earlier, &absence, |worker, tokens| {
             state.fleet.subject(format_args!("to.{}.{caller}.{tokens}", worker.id)).into()
-        };
-        Catalog::new(&members, &earlier, &absence, subject)
+        })
     };
     let [added, removed, changed] = catalog.changes_since(&earlier);
-    let issues =
-        (catalog.issues != earlier.issues && !catalog.issues.is_empty()).then(|| catalog.issues.clone());
+    let mut new_issues = Vec::new();
+    if catalog.issues != earlier.issues {
+        new_issues.clone_from(&catalog.issues);
+    }
     state.publish(catalog);
     if !(added.is_empty() && removed.is_empty() && changed.is_empty()) {
         state.emit(FleetEvent::ToolsChanged { added, removed, changed });
     }
-    if let Some(issues) = issues {
-        state.emit(FleetEvent::Issues(issues));
+    if !new_issues.is_empty() {
+        state.emit(FleetEvent::Issues(new_issues));
     }
 }

@@ -4,7 +4,7 @@ use toolkit_core::events::{EventReceiver, ToolEvent};
 use toolkit_core::foreign::ToolIssue;
 use toolkit_core::{BuildError, ToolName};
 
-/// What happens in a fleet, as a caller sees it.
+/// Reports what happens in a fleet.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum FleetEvent {
@@ -19,7 +19,7 @@ pub enum FleetEvent {
     WorkerLeft {
         /// The id of the worker.
         worker: String,
-        /// Whether the worker was lost. Otherwise it said that it ends.
+        /// Whether the worker was lost, and did not say that it ends.
         lost: bool,
     },
     /// The tools have changed.
@@ -27,11 +27,10 @@ pub enum FleetEvent {
     ToolsChanged {
         /// The names of new tools.
         added: Vec<ToolName>,
-        /// The names of tools that have had no worker for the [time of absence](crate::FleetToolsBuilder::absence), or that
-        /// a worker has removed.
+        /// The names of tools without a worker for the [time of absence](crate::FleetToolsBuilder::absence),
+        /// or removed by one.
         removed: Vec<ToolName>,
-        /// The names of tools with another name, description or schema for the model than before: the last worker with
-        /// the earlier one is gone.
+        /// The names of tools with another name, description or schema for the model.
         changed: Vec<ToolName>,
     },
     /// Definitions of workers were changed or left out.
@@ -44,15 +43,17 @@ pub enum FleetEvent {
         /// The fault.
         error: BuildError,
     },
-    /// The permissions of the server do not allow a message or a subscription of this caller.
+    /// The server's permissions do not allow a message or a subscription.
     #[non_exhaustive]
     PermissionDenied {
         /// What the server says.
         reason: String,
     },
-    /// An event of a call in the dispatcher of its worker, such as a retry or a request for approval.
+    /// An event of a call in its worker's dispatcher, such as a retry or a request for approval.
     Call(Box<ToolEvent>),
 }
 
-/// A stream of the events of a fleet. It ends after the last clone of the [`FleetTools`](crate::FleetTools) was dropped.
+/// A stream of a fleet's events.
+///
+/// It ends with the last clone of the [`FleetTools`](crate::FleetTools).
 pub type FleetEvents = EventReceiver<FleetEvent>;

@@ -6,7 +6,7 @@ use crate::definitions::ForeignTool;
 use std::sync::Arc;
 use toolkit_core::{Tool, ToolContext, ToolDefinition, ToolFuture};
 
-/// A tool of a fleet with one definition. Its calls only go to workers with exactly this definition for the model.
+/// Calls a tool of a fleet, only on workers with exactly its definition for the model.
 #[derive(Clone)]
 pub struct FleetTool {
     fleet: FleetTools,

@@ -12,20 +12,21 @@ use tokio::time::timeout;
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The time to fetch the definitions of one version.
 pub(super) const FETCH: Duration = Duration::from_secs(5);
-/// The number of definitions that are fetched at the same time.
 const FETCHES: usize = 32;
 
-/// Fetches the definitions of these versions, and stores them.
 pub(super) async fn fetch_all(state: &CallerState, missing: Vec<NamespaceVersion>) {
-    let fetches = missing.into_iter().map(|version| async move {
-        let text = timeout(FETCH, fetch(state, &version)).await.ok().flatten();
-        let listing = text.map(|text| Listing::read(&version, &text, &state.fleet.redactor));
-        lock(&state.members).store(&version, listing);
-        state.changed.notify_one();
-    });
+    let fetches = missing.into_iter().map(|version| fetch_and_store(state, version));
     stream::iter(fetches).buffer_unordered(FETCHES).collect::<()>().await;
+}
+
+async fn fetch_and_store(state: &CallerState, version: NamespaceVersion) {
+    let listing = match timeout(FETCH, fetch(state, &version)).await {
+        Ok(Some(text)) => Some(Listing::read(&version, &text, &state.fleet.redactor)),
+        _ => None,
+    };
+    lock(&state.members).store(&version, listing);
+    state.changed.notify_one();
 }
 
 async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes> {
@@ -38,7 +39,7 @@ async fn fetch(state: &CallerState, version: &NamespaceVersion) -> Option<Bytes>
 /// Receives a body in frames.
 ///
 /// # Errors
-/// Why there is no body: the refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
+/// The refusal of a worker, or `None` if nobody answers, or the body is incomplete or too long.
 pub(super) async fn receive_body(
     line: &mut ReplyLine,
     limit: usize,

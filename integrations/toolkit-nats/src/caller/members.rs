@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The rounds of listening without a sign of life after which a worker has gone. Workers announce themselves each second.
+/// The rounds without a sign of life after which a worker has gone. Workers announce themselves each second.
 const EXPIRY: u64 = 8;
 
 pub(super) struct Member {
@@ -15,15 +15,14 @@ pub(super) struct Member {
     pub(super) worker: Arc<RemoteWorker>,
 }
 
-/// A worker as calls see it.
 #[derive(Debug)]
 pub(super) struct RemoteWorker {
     pub(super) id: Arc<str>,
-    /// Whether the worker claims calls in a ledger, so that a call may be sent again.
+    /// Whether a ledger lets a call be sent again.
     pub(super) has_ledger: bool,
-    /// Whether the worker has announced that it is full, or has refused or lost a call since its last announcement.
+    /// Whether the worker has announced that it is full, or has refused or lost a call since.
     is_busy: AtomicBool,
-    /// The round of listening in which the latest sign of life has come: an announcement, or a frame of any call.
+    /// The round of the latest sign of life: an announcement, or a frame of any call.
     heard: AtomicU64,
 }
 
@@ -36,7 +35,6 @@ impl RemoteWorker {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Sets whether calls go to other workers first, until the next announcement.
     pub(super) fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Relaxed);
     }
@@ -45,27 +43,23 @@ impl RemoteWorker {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Notes a sign of life.
     pub(super) fn hear(&self, round: u64) {
         self.heard.store(round, Ordering::Relaxed);
     }
 }
 
-/// The workers, and the definitions of each version.
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) workers: HashMap<Arc<str>, Member>,
-    /// The workers that were asked whether calls reach them, and have not answered yet.
+    /// The workers that have not yet answered whether calls reach them.
     pub(super) newcomers: HashSet<String>,
     /// The definitions of each version. `None` while they are fetched.
     pub(super) listings: HashMap<NamespaceVersion, Option<Arc<Listing>>>,
-    /// The names of tools in versions that a worker no longer serves, although it lives.
     withdrawn: HashSet<String>,
 }
 
 impl Members {
-    /// Takes an announcement into account, in a round of listening. Returns whether the tools may change, and the versions
-    /// whose definitions must be fetched.
+    /// Takes an announcement into account. Returns whether the tools may change, and the versions to fetch.
     pub(super) fn hear(&mut self, announcement: Announcement, round: u64) -> (bool, Vec<NamespaceVersion>) {
         let Announcement { worker, versions, has_ledger, is_full, is_leaving } = announcement;
         if is_leaving {
@@ -90,7 +84,7 @@ impl Members {
         (is_changed, missing)
     }
 
-    /// Returns whether no worker is asked now, and no definitions are fetched.
+    /// Returns whether no worker is asked and no definitions are fetched.
     pub(super) fn are_settled(&self) -> bool {
         self.newcomers.is_empty() && self.listings.values().all(Option::is_some)
     }
@@ -103,25 +97,23 @@ impl Members {
         }
     }
 
-    /// Removes the workers without a recent sign of life, and returns their ids.
     pub(super) fn expire(&mut self, round: u64) -> Vec<Arc<str>> {
         let mut lost = Vec::new();
-        self.workers.retain(|id, member| {
-            let is_heard = round.saturating_sub(member.worker.heard()) < EXPIRY;
-            if !is_heard {
+        for (id, member) in &self.workers {
+            if round.saturating_sub(member.worker.heard()) >= EXPIRY {
                 lost.push(id.clone());
             }
-            is_heard
-        });
+        }
+        for id in &lost {
+            self.workers.remove(id);
+        }
         lost
     }
 
-    /// Takes the names of tools that were in definitions which a living worker has replaced.
     pub(super) fn take_withdrawn(&mut self) -> HashSet<String> {
         std::mem::take(&mut self.withdrawn)
     }
 
-    /// Forgets definitions that no worker serves.
     pub(super) fn forget_unused(&mut self) {
         let used: HashSet<&NamespaceVersion> =
             self.workers.values().flat_map(|member| &member.versions).collect();

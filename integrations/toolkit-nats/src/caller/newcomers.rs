@@ -12,18 +12,18 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::__private::lock;
 
-/// The maximum number of workers that are asked at the same time.
 const ASKED: usize = 4_096;
-/// The time in which a worker answers. After it, the next announcement asks again.
+/// The time in which a worker answers, until the next announcement asks again.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Takes an announcement into account. `name` is the name in the subject on which it came, if it came on one.
+/// Takes an announcement into account. `name` is the name in its subject, if any.
 pub(super) fn hear(state: &Arc<CallerState>, announcement: Announcement, name: Option<&str>) {
     let Some(own_name) = name_of_worker(&announcement.worker) else { return };
     let is_wanted = state.settings.workers.as_deref().is_none_or(|wanted| wanted == own_name);
     let worker = announcement.worker.clone();
     let is_leaving = announcement.is_leaving;
-    // Who may publish on the subject of a name may speak for its workers. An answer to a question has no such subject.
+    // Who may publish on the subject of a name may speak for its workers. An answer to a question has no such
+    // subject.
     let may_say_so = name.map_or(!is_leaving, |name| name == own_name);
     if !is_wanted || !may_say_so {
         return;
@@ -55,8 +55,8 @@ fn fetch(state: &Arc<CallerState>, missing: Vec<NamespaceVersion>) {
     tokio::spawn(async move { fetch_all(&state, missing).await });
 }
 
-/// Asks a worker about a call that it does not run. One that calls reach says so. Anything else that announces itself is no
-/// worker, or the permissions of the server keep calls from it.
+/// Asks a worker about a call that it does not run. One that calls reach says so. Anything else is no worker,
+/// or the server's permissions keep calls from it.
 async fn greet(state: Arc<CallerState>, announcement: Announcement) {
     let mut line = state.replies.open(None);
     let subject = state.fleet.subject(questions(&announcement.worker, &state.settings.name));

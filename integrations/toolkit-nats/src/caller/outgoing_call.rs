@@ -24,11 +24,10 @@ use toolkit_core::foreign::clean;
 use toolkit_core::redaction::Redactor;
 use toolkit_core::{ToolContext, ToolError, ToolOutput};
 
-/// The maximum size of a result in bytes of JSON. Workers have a limit of their own.
+/// The maximum bytes of a result in JSON, beside the workers' own limit.
 pub(super) const RESULT_LIMIT: usize = 64 * 1_024 * 1_024;
-/// The number of workers that may refuse a call.
 const REFUSALS: usize = 9;
-/// The maximum number of lost workers of a call that may be repeated.
+/// The maximum number of lost workers of a repeatable call.
 const LOSSES: usize = 3;
 
 pub(super) struct OutgoingCall<'a> {
@@ -38,7 +37,7 @@ pub(super) struct OutgoingCall<'a> {
     context: &'a ToolContext,
     limit: Duration,
     deadline: Instant,
-    /// The number of the call. Calls go to the workers in turn.
+    /// The number by which calls go to the workers in turn.
     number: u64,
     id: String,
 }
@@ -46,14 +45,13 @@ pub(super) struct OutgoingCall<'a> {
 /// What became of a message.
 enum Attempt {
     Ended(Box<CallOutcome>),
-    /// The tool was not run by this message. Without a refusal, the worker is gone.
+    /// This message did not run the tool. Without a refusal, the worker is gone.
     NotRun(Option<Refusal>),
     /// The worker was lost, or its result.
     Lost(&'static str),
     Failed(CallFailure, String),
 }
 
-/// What a call has learned so far.
 #[derive(Default)]
 struct Tries {
     /// The workers that have not run the call.
@@ -61,7 +59,7 @@ struct Tries {
     refusals: usize,
     losses: usize,
     lost: Option<&'static str>,
-    /// Whether only workers with a ledger may run the call, because another one may have run it.
+    /// Whether only workers with a ledger may run the call, which another one may have run.
     needs_ledger: bool,
 }
 
@@ -78,18 +76,19 @@ impl<'a> OutgoingCall<'a> {
         Self { state, tool, arguments, context, limit, deadline: Instant::now() + limit, number, id }
     }
 
-    /// Runs the call until a worker has ended it, or until its failure has a name.
     pub(super) async fn run(self) -> Result<ToolOutput, ToolError> {
         lock(&self.state.counts).calls += 1;
         let parent = self.context.extension::<TraceContext>().map(|trace| trace.parent.as_str());
         let span = MessageSpan::new("send", "client", &self.tool.remote_name, &self.id, parent);
-        // Boxed, because the future is large, and moved several times.
+        // The future is large, and moved several times.
         let outcome = span.clone().around(Box::pin(self.ask_workers())).await;
         match outcome {
             Ok(outcome) => {
                 self.act(&outcome.actions);
-                let lost = || self.failed(CallFailure::Unknown, "its result cannot be read");
-                let result = outcome.into_result().unwrap_or_else(|| Err(lost()));
+                let result = match outcome.into_result() {
+                    Some(result) => result,
+                    None => Err(self.failed(CallFailure::Unknown, "its result cannot be read")),
+                };
                 if let Err(error) = &result {
                     span.fail(error.kind().as_str());
                 }
@@ -133,8 +132,8 @@ impl<'a> OutgoingCall<'a> {
                     tries.passed.push(worker.clone());
                 }
                 Attempt::Lost(reason) => {
-                    // The worker may still run the call. With a ledger, its outcome is the outcome of the call, unless the
-                    // call may be repeated.
+                    // The worker may still run the call. With a ledger, its outcome counts, unless the call
+                    // may be repeated.
                     if is_repeatable || !worker.has_ledger {
                         sent.cancel();
                     }
@@ -151,7 +150,7 @@ impl<'a> OutgoingCall<'a> {
         }
     }
 
-    /// Returns the worker whose turn it is, of those with this definition: one that is not busy, if possible.
+    /// Returns the next worker with this definition, if possible one that is not busy.
     fn next_worker<'c>(&self, catalog: &'c Catalog, tries: &Tries) -> Option<&'c Destination> {
         let routes = catalog.routes(self.tool);
         let count: usize = routes.iter().map(|route| route.len()).sum();
@@ -159,9 +158,9 @@ impl<'a> OutgoingCall<'a> {
             return None;
         }
         let turn = usize::try_from(self.number.checked_rem(count as u64)?).ok()?;
-        let workers = || routes.iter().flat_map(|route| route.iter());
+        let workers = routes.iter().flat_map(|route| route.iter());
         let mut busy = None;
-        for destination in workers().skip(turn).chain(workers().take(turn)) {
+        for destination in workers.clone().skip(turn).chain(workers.take(turn)) {
             match &destination.worker {
                 worker if !tries.allow(worker) => {}
                 worker if worker.is_busy() => drop(busy.get_or_insert(destination)),
@@ -171,7 +170,6 @@ impl<'a> OutgoingCall<'a> {
         busy
     }
 
-    /// Sends the call once, and waits for its end.
     async fn attempt(
         &self,
         worker: &Arc<RemoteWorker>,
@@ -263,12 +261,12 @@ impl<'a> OutgoingCall<'a> {
         }
     }
 
-    /// Asks the worker whether it runs the call. It answers behind all that it has sent about the call, so the call or its
-    /// result is lost if it does not. If it is sending the result, the next part follows.
+    /// Asks the worker whether it runs the call. It answers behind all that it has sent about the call, so a
+    /// no means that the call or its result is lost. If it is sending the result, the next part follows.
     async fn ask_about(&self, worker: &RemoteWorker, line: &ReplyLine) {
         let CallerState { fleet, settings, .. } = &**self.state;
         let subject = fleet.subject(questions(&worker.id, &settings.name));
-        // An error means that the connection has ended, and the deadline ends the call.
+        // On an error the connection has ended, and the deadline ends the call.
         let _ = fleet.client.publish_with_reply(subject, line.subject.clone(), Bytes::new()).await;
     }
 
@@ -321,7 +319,6 @@ impl Tries {
         !has_passed && (worker.has_ledger || !self.needs_ledger)
     }
 
-    /// Returns the failure of a call for which no worker is left.
     fn out_of_workers(&self) -> (CallFailure, String) {
         let failure = if self.refusals > 0 { CallFailure::Busy } else { CallFailure::NoWorker };
         self.lost_or(failure, String::new())
@@ -337,20 +334,18 @@ impl Tries {
 }
 
 async fn ended(body: Bytes, redactor: &Redactor) -> Attempt {
-    let is_large = body.len() > LARGE;
-    let redactor = redactor.clone();
-    let read = move || match read_json(&body, &redactor) {
+    let outcome = if body.len() > LARGE {
+        let redactor = redactor.clone();
+        tokio::task::spawn_blocking(move || read_json(&body, &redactor)).await.ok().flatten()
+    } else {
+        read_json(&body, redactor)
+    };
+    match outcome {
         Some(outcome) => Attempt::Ended(Box::new(outcome)),
         None => Attempt::Lost("its result cannot be read"),
-    };
-    if !is_large {
-        return read();
     }
-    let unread = |_| Attempt::Lost("its result cannot be read");
-    tokio::task::spawn_blocking(read).await.unwrap_or_else(unread)
 }
 
-/// The call has ended, but its result has not arrived.
 fn unreadable(fault: AssemblyFault) -> Attempt {
     match fault {
         AssemblyFault::Gap => Attempt::Lost("a part of its result was lost"),

@@ -1,4 +1,4 @@
-//! The replies to all calls of a caller: one subscription, a line for each call, and what each silence means.
+//! The replies to all calls of a caller: one subscription, and a line for each call.
 
 use super::members::RemoteWorker;
 use async_nats::{Message, StatusCode, Subject};
@@ -10,34 +10,32 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use toolkit_core::__private::lock;
 
-/// The number of replies to one call that wait to be read. Beyond it, replies are dropped: a call whose result lacks a
+/// The maximum number of unread replies to a call. Further replies are dropped: a call whose result lacks a
 /// chunk has an unknown outcome.
 const WAITING: usize = 1_024;
-/// The ends of rounds after which silence means something: three seconds, because the first may come at once. Workers send a sign of life each second, and
-/// begin no call that has waited for two seconds.
+/// The ends of rounds after which silence means something: three seconds, because the first may come at once.
+/// Workers send a sign of life each second, and begin no call that has waited for two seconds.
 const SILENCE: u64 = 7;
 
-/// A reply to a call, or the lack of one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Frame(Bytes),
     /// Nobody subscribes to the subject of the message.
     NoResponders,
-    /// The worker of the call is silent, in this call and in everything else.
+    /// The worker is silent in everything.
     WorkerLost,
-    /// The worker lives, but has sent nothing about this call: the call or its result may be lost.
+    /// The worker lives, but is silent about this call: it or its result may be lost.
     Silence,
 }
 
-/// The replies to one call that were not read yet. A channel would allocate space for many of them, and most calls have
-/// one.
+/// The unread replies to one call. A channel would allocate space for many, and most calls have one.
 struct Slot {
     waiting: Mutex<Waiting>,
     /// The worker of a call. `None` for a question to all workers.
     worker: Option<Arc<RemoteWorker>>,
-    /// The round of listening in which the call was sent.
+    /// The round in which the call was sent.
     opened: u64,
-    /// The round in which its latest reply has come, or its latest `Silence`.
+    /// The round of its latest reply or `Silence`.
     heard: AtomicU64,
 }
 
@@ -65,7 +63,7 @@ impl Slot {
         }
     }
 
-    /// Takes a message into account. Each frame of a worker is a sign of life for all of its calls.
+    /// Takes a message as a sign of life for all calls of its worker.
     fn receive(&self, message: Message, round: u64) {
         self.heard.store(round, Ordering::Relaxed);
         if message.status == Some(StatusCode::NO_RESPONDERS) {
@@ -77,7 +75,7 @@ impl Slot {
         self.add(Reply::Frame(message.payload));
     }
 
-    /// Adds a silence that means something, behind all that has come.
+    /// Adds a meaningful silence behind the other replies.
     fn judge(&self, round: u64) {
         let Some(worker) = &self.worker else { return };
         if round.saturating_sub(worker.heard().max(self.opened)) >= SILENCE {
@@ -102,8 +100,8 @@ impl Slot {
 
 type Lines = Arc<Mutex<HashMap<u64, Arc<Slot>>>>;
 
-/// The lines of all calls. Silence is counted in rounds of listening and not by a clock: a round ends when everything that
-/// has come is read. A caller that was stopped or cut off has not listened.
+/// The lines of all calls. Silence is counted in rounds of listening, not by a clock: a round ends when
+/// everything that has come is read. A caller that was stopped or cut off has not listened.
 pub(super) struct Replies {
     inbox: String,
     next: AtomicU64,
@@ -116,17 +114,15 @@ impl Replies {
         Self { inbox, next: AtomicU64::new(0), lines: Lines::default(), rounds: AtomicU64::new(0) }
     }
 
-    /// The beginning of the subjects of all replies.
     pub(super) fn inbox(&self) -> &str {
         &self.inbox
     }
 
-    /// The subject of all replies.
     pub(super) fn subject(&self) -> String {
         format!("{}.*", self.inbox)
     }
 
-    /// Opens a line for one call to a worker, or for a question to all of them.
+    /// Opens a line for a call to a worker, or a question to all.
     pub(super) fn open(&self, worker: Option<&Arc<RemoteWorker>>) -> ReplyLine {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let slot = Arc::new(Slot::new(worker.cloned(), self.round()));
@@ -143,12 +139,11 @@ impl Replies {
         }
     }
 
-    /// Returns the number of the current round.
     pub(super) fn round(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }
 
-    /// Ends a round of listening, half a second long: all that has come was read. Returns the number of the next one.
+    /// Ends a round of half a second, when all that has come was read. Returns the next round's number.
     pub(super) fn end_round(&self) -> u64 {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
         lock(&self.lines).values().for_each(|slot| slot.judge(round));
@@ -156,7 +151,7 @@ impl Replies {
     }
 }
 
-/// The replies to one call. Later ones are dropped with this value.
+/// The replies to one call, dropped with this value.
 pub(super) struct ReplyLine {
     pub(super) subject: Subject,
     number: u64,
@@ -165,7 +160,6 @@ pub(super) struct ReplyLine {
 }
 
 impl ReplyLine {
-    /// Waits for the next reply.
     pub(super) async fn next(&mut self) -> Reply {
         poll_fn(|cx| self.slot.poll_next(cx)).await
     }
@@ -194,7 +188,6 @@ mod tests {
         }
     }
 
-    /// Reads what waits in a line.
     fn read(line: &mut ReplyLine) -> Vec<Reply> {
         std::iter::from_fn(|| line.next().now_or_never()).collect()
     }
@@ -234,7 +227,7 @@ mod tests {
         assert_eq!(read(&mut waits), [Reply::Silence]);
         assert_eq!(read(&mut lost), [Reply::WorkerLost]);
         assert_eq!(read(&mut question), []);
-        // An announcement is one, too. Silence is told again after the same time.
+        // An announcement is one, too. Silence is reported again after the same time.
         busy.hear(replies.round());
         end_rounds(&replies, SILENCE - 1);
         busy.hear(replies.round());

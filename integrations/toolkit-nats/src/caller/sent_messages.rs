@@ -7,8 +7,8 @@ use async_nats::Subject;
 use std::mem::take;
 use std::sync::Arc;
 
-/// The messages of one call that workers may still run. They are cancelled with this value: the caller's dispatcher drops a
-/// call that is cancelled or timed out, and nobody waits for its outcome then.
+/// The messages of one call that workers may still run. They are cancelled with this value, which the
+/// dispatcher drops when the call is cancelled or timed out.
 pub(super) struct SentMessages<'a> {
     state: &'a Arc<CallerState>,
     messages: Vec<(Arc<RemoteWorker>, Subject)>,
@@ -33,7 +33,6 @@ impl<'a> SentMessages<'a> {
         self.messages.clear();
     }
 
-    /// Cancels the messages on their workers.
     pub(super) fn cancel(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         for (worker, reply) in take(&mut self.messages) {

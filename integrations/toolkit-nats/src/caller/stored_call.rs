@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::timeout;
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The time to wait for the answer.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// What the ledger knows about a call.
@@ -20,10 +19,10 @@ pub enum StoredCall {
     Ended(Result<ToolOutput, ToolError>),
     /// A worker runs the call.
     Running,
-    /// The worker of the call was lost, or the call was cancelled or out of time before its end. The tool may have run, and
-    /// does not run again under this id.
+    /// The call's worker was lost, or the call was cancelled or out of time. The tool may have run, and does
+    /// not run again under this id.
     Unknown,
-    /// No worker has claimed the call, or its entry has expired. Calls of tools that may be repeated are not claimed.
+    /// No worker has claimed the call, or its entry has expired. Calls of repeatable tools are not claimed.
     NotFound,
 }
 
@@ -37,8 +36,8 @@ pub(super) async fn fetch(state: &CallerState, id: &str) -> Result<StoredCall, F
     let mut line = state.replies.open(None);
     let sent = state.fleet.client.publish_with_reply(subject, line.subject.clone(), message).await;
     sent.map_err(FleetError::lost)?;
-    let body = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT, &redactor)).await;
-    let body = match body.unwrap_or(Err(None)) {
+    let received = timeout(WAIT, receive_body(&mut line, RESULT_LIMIT, &redactor)).await;
+    let body = match received.unwrap_or(Err(None)) {
         Ok(body) => body,
         Err(Some(Refusal::Running)) => return Ok(StoredCall::Running),
         Err(Some(Refusal::ClaimLost)) => return Ok(StoredCall::Unknown),

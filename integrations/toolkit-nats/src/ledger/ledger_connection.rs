@@ -14,7 +14,6 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row, Socket};
 use toolkit_core::redaction::Redactor;
 
-/// The pauses before further attempts, after a connection was lost.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(100),
@@ -26,19 +25,29 @@ const PAUSES: [Duration; 5] = [
 /// The time limit of a statement, also of a server that is stopped.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// A parameter of a statement, with its type.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
 type Connect = Box<
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Client, tokio_postgres::Error>> + Send>> + Send + Sync,
 >;
 
-/// A connection whose statements are sent without waiting for each other.
+/// A connection whose statements do not wait for each other.
 pub(super) struct LedgerConnection {
     current: Mutex<Option<Arc<Client>>>,
     connect: Connect,
     /// The password, which an error may repeat.
     redactor: Redactor,
+}
+
+/// Opens a connection, and runs it in its own task.
+async fn connected<T>(config: Config, tls: T) -> Result<Client, tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    tokio::spawn(async { drop(connection.await) });
+    Ok(client)
 }
 
 impl LedgerConnection {
@@ -51,16 +60,7 @@ impl LedgerConnection {
     {
         let mut redactor = Redactor::new();
         redactor.add(&String::from_utf8_lossy(config.get_password().unwrap_or_default()));
-        let connect: Connect = Box::new(move || {
-            let config = config.clone();
-            let tls = tls.clone();
-            Box::pin(async move {
-                let (client, connection) = config.connect(tls).await?;
-                // Statements of the connection return its error, too.
-                tokio::spawn(async { drop(connection.await) });
-                Ok(client)
-            })
-        });
+        let connect: Connect = Box::new(move || Box::pin(connected(config.clone(), tls.clone())));
         Self { current: Mutex::new(None), connect, redactor }
     }
 
@@ -70,13 +70,12 @@ impl LedgerConnection {
             return Ok(client.clone());
         }
         let connected = timeout(LIMIT, (self.connect)()).await.map_err(|_| LedgerError::late())?;
-        let client = connected.map_err(|error| self.failed(error))?;
-        let client = Arc::new(client);
+        let client = Arc::new(connected.map_err(|error| self.failed(error))?);
         *current = Some(client.clone());
         Ok(client)
     }
 
-    /// Executes a statement. It is executed again after a lost connection, so it must be one that may be.
+    /// Executes a statement that may be repeated after a lost connection.
     pub(super) async fn query(
         &self,
         sql: &str,
@@ -119,7 +118,6 @@ impl LedgerConnection {
 #[derive(Clone)]
 pub struct LedgerError {
     message: String,
-    /// Whether the connection was lost, so another attempt may succeed.
     pub(super) is_lost: bool,
 }
 

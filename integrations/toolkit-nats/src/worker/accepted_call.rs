@@ -23,12 +23,12 @@ use toolkit_core::{
     CancellationToken, Dispatcher, ErrorKind, RunContext, ToolCall, ToolError, ToolOutput, ToolResult,
 };
 
-/// The most bytes of an outcome that are sent before its caller has asked for more.
+/// The maximum bytes of an outcome that are sent before the caller asks for more.
 const PART: usize = 256 << 10;
 /// How long a worker waits for this question. A caller that was stopped asks when it wakes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A call that a worker has accepted. It counts as running until it is dropped.
+/// An accepted call, which counts as running until it is dropped.
 pub(super) struct AcceptedCall {
     state: Arc<WorkerState>,
     offer: Arc<Offer>,
@@ -67,15 +67,13 @@ impl AcceptedCall {
         Self { state, offer, caller, reply, message, cancellation, asked, started, _permit: permit }
     }
 
-    /// Runs the call, and sends its end.
     pub(super) async fn run(self) {
         let state = &self.state;
         let message = self.message.clone();
         let Some((head, arguments)) = CallHead::read(&message) else {
             return state.refuse(self.reply.clone(), &Refusal::NotServed).await;
         };
-        let caller = caller_of(&head, &self.caller, &state.settings);
-        let caller = match caller {
+        let caller = match caller_of(&head, &self.caller, &state.settings) {
             Ok(caller) => caller,
             Err(reason) => return state.refuse(self.reply.clone(), &Refusal::Denied(reason)).await,
         };
@@ -87,9 +85,8 @@ impl AcceptedCall {
         }
     }
 
-    /// Sends the outcome in parts. The next part follows when the caller has asked about the call, which it does after each:
-    /// a server closes connections for which too much waits, and so only one part of a result does. Nobody reads the rest of
-    /// a call that is cancelled.
+    /// Sends the outcome in parts, the next one when the caller has asked about the call, as it does after
+    /// each. A server closes connections for which too much waits. The rest of a cancelled call is not sent.
     async fn send_outcome(&self, body: &Bytes) {
         let state = &self.state;
         for frame in frames_of(body, state.fleet.client.max_payload().min(PART)) {
@@ -105,7 +102,7 @@ impl AcceptedCall {
         }
     }
 
-    /// Claims the call if there is a ledger and the call may not be repeated, runs it, and stores its outcome.
+    /// Runs the call and stores its outcome, claimed if there is a ledger and the call may not be repeated.
     async fn outcome(
         &self,
         head: &CallHead<'_>,
@@ -117,7 +114,7 @@ impl AcceptedCall {
         let ledger = self.state.settings.ledger.as_ref().filter(|_| !self.may_be_repeated(head));
         #[cfg(feature = "ledger")]
         let owner = ledger.map(|_| owner_of(&caller, head, &self.reply)).unwrap_or_default();
-        // Boxed, because the future is large, and moved several times.
+        // The future is large, and moved several times.
         let run = span.clone().around(Box::pin(self.dispatch(head, arguments, caller, span)));
         #[cfg(feature = "ledger")]
         if let Some(ledger) = ledger {
@@ -134,21 +131,20 @@ impl AcceptedCall {
         run.await.answer()
     }
 
-    /// Returns whether another run of the tool does no harm, so that its calls need no claim.
+    /// Returns whether another run does no harm, so that no claim is needed.
     #[cfg(feature = "ledger")]
     fn may_be_repeated(&self, head: &CallHead<'_>) -> bool {
         let registry = self.offer.dispatcher.registry();
         registry.get(&head.tool).is_some_and(|tool| tool.definition().metadata.is_repeatable())
     }
 
-    /// The time at which nobody waits for the call any more.
+    /// The time after which nobody waits for the call.
     #[cfg(feature = "ledger")]
     fn give_up(&self, head: &CallHead<'_>) -> Instant {
         self.started.checked_add(Duration::from_millis(head.left_ms)).unwrap_or(self.started)
     }
 
-    /// Claims the call. Returns its outcome if it has run already. While another worker runs it, the caller hears the beats
-    /// of this one.
+    /// Claims the call, or returns its outcome if it has run. Sends beats while another worker runs it.
     #[cfg(feature = "ledger")]
     async fn claim(
         &self,
@@ -170,7 +166,6 @@ impl AcceptedCall {
         }
     }
 
-    /// Runs the tool.
     async fn dispatch(
         &self,
         head: &CallHead<'_>,
@@ -201,7 +196,6 @@ impl AcceptedCall {
         }
     }
 
-    /// Returns the dispatcher of the call: its deadline, its caller, and where its progress goes.
     fn dispatcher(&self, left: Duration, caller: RemoteCaller) -> Dispatcher {
         let mut run = RunContext::new().with_invocation_id(self.reply.as_str());
         if let Some(trace) = caller.trace.as_ref() {
@@ -209,27 +203,31 @@ impl AcceptedCall {
         }
         let state = self.state.clone();
         let reply = self.reply.clone();
-        let run = run.with_state(caller.clone()).with_extension(caller).on_progress(move |progress| {
+        run = run.with_state(caller.clone()).with_extension(caller);
+        run = run.on_progress(move |progress| {
             state.send_now(reply.clone(), &Frame::Progress(progress.fraction, progress.message));
         });
         self.offer.dispatcher.clone().with_hard_limit(left).with_run(run)
     }
 }
 
-/// Returns whether the outcome is so long that it is written on a thread of its own.
+/// Returns whether the outcome is written on its own thread.
 fn is_large(result: &ToolResult) -> bool {
     let contents = result.output().map_or(&[][..], ToolOutput::content);
-    let length = |content: &Content| match content {
+    contents.iter().map(content_length).sum::<usize>() > LARGE
+}
+
+fn content_length(content: &Content) -> usize {
+    match content {
         Content::Image(media) | Content::Audio(media) | Content::File(media) => match &media.data {
             MediaData::Base64(text) => text.len(),
             MediaData::Url(url) => url.len(),
         },
         content => content.to_text().len(),
-    };
-    contents.iter().map(length).sum::<usize>() > LARGE
+    }
 }
 
-/// Returns the outcome as it travels. If it is longer than the limit, the outcome is an error.
+/// Returns the outcome as it travels, or an error if it exceeds the limit.
 fn written(result: ToolResult, limit: usize) -> Bytes {
     let fault = match serde_json::to_vec(&CallOutcome::new(result.outcome, result.actions)) {
         Ok(body) if body.len() <= limit => return body.into(),
@@ -240,7 +238,7 @@ fn written(result: ToolResult, limit: usize) -> Bytes {
     serde_json::to_vec(&outcome).unwrap_or_default().into()
 }
 
-/// How a run has ended. What a run has done that was stopped is unknown.
+/// How a run has ended. What a stopped run has done is unknown.
 enum EndedRun {
     Finished(Bytes),
     TimedOut(Bytes),
@@ -248,7 +246,6 @@ enum EndedRun {
 }
 
 impl EndedRun {
-    /// Returns the outcome, if it says what the tool has done.
     #[cfg(feature = "ledger")]
     fn known(&self) -> Option<&[u8]> {
         match self {
@@ -257,7 +254,7 @@ impl EndedRun {
         }
     }
 
-    /// Returns the answer for the caller. If the caller has cancelled the call itself, nobody reads it.
+    /// Returns the answer for the caller. After the caller's own cancellation, nobody reads it.
     fn answer(self) -> Result<Bytes, Refusal> {
         match self {
             Self::Finished(body) | Self::TimedOut(body) => Ok(body),
@@ -266,7 +263,6 @@ impl EndedRun {
     }
 }
 
-/// Answers a question about the stored result of a call.
 #[cfg(feature = "ledger")]
 pub(super) async fn send_stored(state: &WorkerState, caller: &str, reply: Subject, message: &Bytes) {
     let Some(ledger) = &state.settings.ledger else { return };

@@ -10,12 +10,12 @@ use tokio::task::JoinHandle;
 use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
-/// The time without a call after which a worker that ends stops listening. Callers that have heard its announcement send it
-/// none. A call that is on its way when the subscription ends would be lost, because the client forgets a subscription
-/// before the server does.
+/// The time without a call after which a worker that ends stops listening. Callers that have heard its
+/// announcement send it none. A call that is on its way when the subscription ends would be lost, because the
+/// client forgets a subscription before the server does.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// The end of a worker: it refuses calls until no caller sends any, and lets the running ones end.
+/// The end of a worker: it refuses calls until none come, and lets the running ones end.
 #[derive(Default)]
 pub(super) struct Drain(Option<Draining>);
 
@@ -44,15 +44,14 @@ impl Drain {
     }
 
     pub(super) fn has_ended(&self, calls: &Calls) -> bool {
-        self.0.as_ref().is_some_and(|draining| {
-            let is_idle = lock(&calls.running).is_empty();
-            let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
-            (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
-        })
+        let Some(draining) = &self.0 else { return false };
+        let is_idle = lock(&calls.running).is_empty();
+        let is_late = draining.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        (is_idle && draining.latest_call.elapsed() > QUIET) || is_late
     }
 }
 
-/// A worker that serves. Dropping it stops the worker without waiting for its calls.
+/// Serves until it is dropped, which does not wait for running calls.
 pub struct RunningWorker {
     pub(super) state: Arc<WorkerState>,
     pub(super) stop: CancellationToken,
@@ -67,7 +66,7 @@ impl Drop for RunningWorker {
 }
 
 impl RunningWorker {
-    /// Returns the id of the worker: its name, a dot, and a text that is new at each start.
+    /// Returns the worker's id: its name, a dot, and a text that is new at each start.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.state.id
@@ -79,16 +78,14 @@ impl RunningWorker {
         self.state.calls.statistics()
     }
 
-    /// Ends the worker: it refuses further calls, lets the running calls end within the
-    /// [drain time](super::Worker::with_drain_time), and cancels the others. It stops listening when no call has come for
-    /// half a second.
+    /// Ends the worker: it refuses further calls, cancels those that run beyond the [drain
+    /// time](super::Worker::with_drain_time), and stops listening when no call has come for half a second.
     pub async fn drain(self) {
         self.stop.cancel();
         self.drained.cancelled().await;
     }
 }
 
-/// Waits until the process is asked to end.
 pub(super) async fn terminated() -> Result<(), FleetError> {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]

@@ -22,7 +22,9 @@ use toolkit_core::context::TraceContext;
 pub struct Identity(Arc<str>);
 
 impl Identity {
-    /// Creates the identity of a caller that was verified. `name` is a stable name, such as the subject of a token.
+    /// Creates a verified identity.
+    ///
+    /// `name` is stable, such as the subject of a token.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
@@ -35,7 +37,7 @@ impl Identity {
     }
 }
 
-/// The caller of a tool on a worker: state of the call, and an extension of its context for middleware.
+/// Describes the caller of a tool on a worker: state of the call, and an extension for middleware.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -55,13 +57,12 @@ impl Identity {
 pub struct RemoteCaller {
     /// The verified identity. `None` for an anonymous caller.
     pub identity: Option<Identity>,
-    /// The id of the caller's run, as the caller sent it. Nobody has verified it.
+    /// The id of the caller's run, unverified.
     pub run: Option<Arc<str>>,
-    /// The trace context of the caller, if there is one.
+    /// The caller's trace context.
     pub trace: Option<TraceContext>,
 }
 
-/// Checks a token.
 pub(super) type Verify = Arc<dyn Fn(&str) -> Result<Identity, String> + Send + Sync>;
 
 /// Returns the verified caller of a call, or why it is refused. A token counts more than a subject.
@@ -78,7 +79,7 @@ pub(super) fn caller_of(
     Ok(RemoteCaller { identity, run: head.run.as_deref().map(Into::into), trace: head.trace.clone() })
 }
 
-/// Returns to whom the ledger keeps the calls of a caller. Those of an anonymous one belong to the secret that it sends, and
+/// Returns the owner of a caller's calls in the ledger. Those of an anonymous one belong to its secret, and
 /// without a secret to the message alone, whose reply subject no other message has.
 #[cfg(feature = "ledger")]
 pub(super) fn owner_of(caller: &RemoteCaller, head: &CallHead<'_>, reply: &str) -> Vec<u8> {

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use toolkit_core::{BuildError, Dispatcher};
 
-/// One version of a namespace that a worker serves. Its dispatcher has the tools of this version, also after the registry
-/// has changed.
+/// A served version of a namespace. Its dispatcher keeps the version's tools after the registry has changed.
 pub(super) struct Offer {
     pub(super) version: NamespaceVersion,
     pub(super) listing: Bytes,
@@ -18,11 +17,11 @@ pub(super) struct Offer {
     pub(super) counts: Mutex<WorkerStatistics>,
 }
 
-/// The offers of a worker, by the last two tokens of their subjects.
+/// A worker's offers, by the last two tokens of their subjects.
 pub(super) type Offers = HashMap<String, Arc<Offer>>;
 
-/// Returns the offers of the current registry. Offers of `earlier` that have not changed are kept. `with_events` sends the
-/// events of a dispatcher to the callers.
+/// Returns the offers of the current registry, with the unchanged ones of `earlier`. `with_events` sends a
+/// dispatcher's events to the callers.
 pub(super) fn current(
     worker: &Worker,
     earlier: &Offers,
@@ -30,16 +29,18 @@ pub(super) fn current(
 ) -> Result<Offers, BuildError> {
     let registry = worker.dispatcher.registry();
     let mut fixed = worker.dispatcher.clone().with_snapshot(registry.clone())?;
-    // Without rules and retries, the only events are those that the caller's dispatcher emits itself.
+    // Without rules and retries, the caller's dispatcher emits all events itself.
     if worker.has_rules || registry.iter_definitions().any(|tool| tool.metadata.retries > 0) {
         fixed = with_events(fixed);
     }
-    let offer = |(version, listing): (NamespaceVersion, Bytes)| {
+    let mut offers = Offers::new();
+    for (version, listing) in listings(&registry) {
         let tokens = version.tokens();
-        let offer = earlier.get(&tokens).cloned().unwrap_or_else(|| {
-            Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() })
-        });
-        (tokens, offer)
-    };
-    Ok(listings(&registry).into_iter().map(offer).collect())
+        let offer = match earlier.get(&tokens) {
+            Some(unchanged) => unchanged.clone(),
+            None => Arc::new(Offer { version, listing, dispatcher: fixed.clone(), counts: Mutex::default() }),
+        };
+        offers.insert(tokens, offer);
+    }
+    Ok(offers)
 }

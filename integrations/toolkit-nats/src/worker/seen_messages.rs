@@ -4,11 +4,9 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasher as _;
 
-/// The number of the latest messages that are known again.
 const KNOWN: usize = 65_536;
 
-/// The reply subjects of the latest calls, as hashes. Each message of a call has a subject of its own, so a message whose
-/// subject is known is a copy.
+/// The reply subjects of the latest calls, as hashes. A message with a known one is a copy.
 pub(super) struct SeenMessages {
     hasher: RandomState,
     hashes: HashSet<u64>,
@@ -21,7 +19,7 @@ impl SeenMessages {
         Self { hasher: RandomState::new(), hashes: HashSet::new(), order: VecDeque::new() }
     }
 
-    /// Notes a message. Returns whether it is the first one with its reply subject.
+    /// Notes a message. Returns whether its reply subject is new.
     pub(super) fn is_first(&mut self, reply: &str) -> bool {
         let hash = self.hasher.hash_one(reply);
         if !self.hashes.insert(hash) {

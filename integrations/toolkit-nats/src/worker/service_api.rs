@@ -1,38 +1,37 @@
-//! The service API of NATS: tools such as `nats micro` see the health and the statistics of each worker.
+//! The service API of NATS: tools such as `nats micro` see each worker's health and statistics.
 
-use super::offers::{Offer, Offers};
+use super::offers::Offers;
 use super::statistics::WorkerStatistics;
 use super::worker_state::WorkerState;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::SystemTime;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use toolkit_core::__private::lock;
 
-/// The version of the service: the version of this crate.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn name(state: &WorkerState) -> String {
     format!("toolkit-{}", state.fleet.prefix)
 }
 
-/// Returns the id of a worker without its name: one token.
+/// Returns a worker's id without its name: one token.
 fn id(state: &WorkerState) -> &str {
     state.id.rsplit('.').next().unwrap_or_default()
 }
 
-/// Returns the subjects of the requests that a worker answers.
 pub(super) fn subjects(state: &WorkerState) -> Vec<String> {
     let name = name(state);
-    let of_verb = |verb: &str| {
-        [format!("$SRV.{verb}"), format!("$SRV.{verb}.{name}"), format!("$SRV.{verb}.{name}.{}", id(state))]
-    };
-    ["PING", "INFO", "STATS"].into_iter().flat_map(of_verb).collect()
+    let mut subjects = Vec::new();
+    for verb in ["PING", "INFO", "STATS"] {
+        subjects.push(format!("$SRV.{verb}"));
+        subjects.push(format!("$SRV.{verb}.{name}"));
+        subjects.push(format!("$SRV.{verb}.{name}.{}", id(state)));
+    }
+    subjects
 }
 
-/// Returns the response to a request.
 pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes {
     let mut response = json!({
         "type": format!("io.nats.micro.v1.{}_response", verb.to_ascii_lowercase()),
@@ -41,28 +40,29 @@ pub(super) fn answer(state: &WorkerState, offers: &Offers, verb: &str) -> Bytes 
         "version": VERSION,
         "metadata": {"worker": state.settings.name},
     });
-    let whole = state.calls.statistics();
     let is_info = verb == "INFO";
-    let endpoint = |(tokens, offer): (&String, &Arc<Offer>)| {
-        let mut endpoint = json!({
-            "name": tokens.replace(['.', '/'], "-"),
-            "subject": state.fleet.subject(format_args!("to.{}.*.{tokens}", state.id)),
-            "queue_group": "",
-        });
-        if is_info {
-            endpoint["metadata"] = json!({});
-        } else {
-            add_counts(&mut endpoint, *lock(&offer.counts));
-            endpoint["data"] = json!({
-                "in_flight": whole.in_flight,
-                "max_calls": state.settings.calls.max(),
-                "refused": whole.refused,
-            });
-        }
-        endpoint
-    };
     if verb != "PING" {
-        response["endpoints"] = offers.iter().map(endpoint).collect();
+        let whole = state.calls.statistics();
+        let mut endpoints: Vec<Value> = Vec::with_capacity(offers.len());
+        for (tokens, offer) in offers {
+            let mut endpoint = json!({
+                "name": tokens.replace(['.', '/'], "-"),
+                "subject": state.fleet.subject(format_args!("to.{}.*.{tokens}", state.id)),
+                "queue_group": "",
+            });
+            if is_info {
+                endpoint["metadata"] = json!({});
+            } else {
+                add_counts(&mut endpoint, *lock(&offer.counts));
+                endpoint["data"] = json!({
+                    "in_flight": whole.in_flight,
+                    "max_calls": state.settings.calls.max(),
+                    "refused": whole.refused,
+                });
+            }
+            endpoints.push(endpoint);
+        }
+        response["endpoints"] = endpoints.into();
     }
     if is_info {
         response["description"] = "Tools of a toolkit worker".into();

@@ -24,12 +24,11 @@ use toolkit_core::registry::RegistrySource;
 
 /// The time between two ticks, which show how old the received messages are.
 const TICK: Duration = Duration::from_millis(250);
-/// The time in which the connection tells what the server has refused.
+/// The time in which the connection reports refusals.
 const TOLD: Duration = Duration::from_millis(20);
 /// The time in which a server answers.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Starts a worker.
 pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker, FleetError> {
     let state = Arc::new(WorkerState {
         id: format!("{}.{}", worker.name, fleet.unique_id()),
@@ -42,8 +41,8 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
         RegistrySource::Live(live) => live.subscribe().map(drop).boxed(),
         _ => stream::pending().boxed(),
     };
-    let calls = fleet.client.subscribe(fleet.subject(format!("to.{}.>", state.id))).await;
-    let calls = calls.map_err(FleetError::lost)?;
+    let subject = fleet.subject(format!("to.{}.>", state.id));
+    let calls = fleet.client.subscribe(subject).await.map_err(FleetError::lost)?;
     let mut serving = Serving {
         state: state.clone(),
         offers: Offers::new(),
@@ -66,37 +65,33 @@ pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<RunningWorker,
     Ok(RunningWorker { state, stop, drained, task })
 }
 
-/// The parts of the loop of a worker.
 struct Serving {
     state: Arc<WorkerState>,
     offers: Offers,
-    /// Calls, cancellations and ticks, in the order in which the server has sent them.
+    /// Calls, cancellations and ticks, in the server's order.
     calls: Subscriber,
-    /// The calls that have come. A copy of one is ignored: an answer to it would be taken for the answer to the first.
+    /// The calls that have come. A copy is ignored: its answer would be taken for the first one's.
     seen: SeenMessages,
-    /// All other messages.
     inbox: SelectAll<Abortable<Subscriber>>,
-    /// The subscriptions to requests for definitions, by the tokens of their versions.
+    /// The subscriptions to requests for definitions, by version.
     listings: HashMap<String, AbortHandle>,
     changes: BoxStream<'static, ()>,
-    /// The time of the last beat.
     beaten: Instant,
 }
 
 impl Serving {
-    /// Subscribes to all subjects, and announces the worker. Waits until the server has taken all of it.
+    /// Subscribes to all subjects, and announces the worker, until the server has taken all of it.
     async fn begin(&mut self) -> Result<(), FleetError> {
         self.subscribe().await?;
         self.update().await?;
         if !self.reaches_server().await {
             return Err(FleetError::lost("the server does not answer"));
         }
-        // What the server refuses was refused before, but is told by another task.
+        // Another task reports what the server has refused by now.
         sleep(TOLD).await;
         Ok(())
     }
 
-    /// Subscribes to what does not depend on the tools.
     async fn subscribe(&mut self) -> Result<(), FleetError> {
         self.listen(self.state.fleet.subject("who"), false).await?;
         #[cfg(feature = "ledger")]
@@ -122,25 +117,24 @@ impl Serving {
         Ok(handle)
     }
 
-    /// Offers the current tools: subscribes to new versions, and ends the subscriptions of those that are gone.
+    /// Subscribes to new versions of the tools, and ends the subscriptions to earlier ones.
     async fn update(&mut self) -> Result<(), FleetError> {
-        // A registry with a fault keeps its earlier offers.
-        let with_events = |dispatcher| self.state.with_events(dispatcher);
-        let offers = offers::current(&self.state.settings, &self.offers, with_events);
-        let Ok(offers) = offers else { return Ok(()) };
+        let state = &self.state;
+        let current =
+            offers::current(&state.settings, &self.offers, |dispatcher| state.with_events(dispatcher));
+        let Ok(offers) = current else { return Ok(()) };
         for tokens in offers.keys() {
             if !self.listings.contains_key(tokens) {
                 let handle = self.listen(self.state.fleet.subject(format!("tools.{tokens}")), true).await?;
                 self.listings.insert(tokens.clone(), handle);
             }
         }
-        self.listings.retain(|tokens, handle| {
-            let is_offered = offers.contains_key(tokens);
-            if !is_offered {
+        for (tokens, handle) in &self.listings {
+            if !offers.contains_key(tokens) {
                 handle.abort();
             }
-            is_offered
-        });
+        }
+        self.listings.retain(|tokens, _| offers.contains_key(tokens));
         self.offers = offers;
         self.announce().await;
         Ok(())
@@ -177,7 +171,7 @@ impl Serving {
         self.state.announce(subject.into(), &self.offers).await;
     }
 
-    /// Takes a tick into account. Each second, the worker announces itself, and its calls show that they run.
+    /// Takes a tick into account. Each second, the worker and its calls show that they live.
     async fn tick(&mut self, message: &Message) {
         if let Ok(sent) = <[u8; 8]>::try_from(&*message.payload) {
             self.state.calls.fresh.store(u64::from_be_bytes(sent), Ordering::Relaxed);
@@ -189,7 +183,7 @@ impl Serving {
         }
     }
 
-    /// Waits until a tick comes back: the server has seen all that this worker has sent before it.
+    /// Waits for a tick: the server has then seen all that the worker sent before.
     async fn reaches_server(&mut self) -> bool {
         let sent = self.state.send_tick().await;
         let arrival = async {
@@ -204,7 +198,7 @@ impl Serving {
         timeout(ANSWER, arrival).await.unwrap_or(false)
     }
 
-    /// Receives a message about calls, and those that wait behind it, as far as the budget of the task allows.
+    /// Receives the waiting messages about calls, as far as the budget of the task allows.
     async fn receive_waiting(&mut self, first: Message, drain: &mut Drain) {
         let mut next = Some(first);
         while let Some(message) = next {
@@ -268,7 +262,7 @@ impl Serving {
     }
 }
 
-/// Sends ticks. While the server is away, none is sent: they would only wait for it.
+/// Sends ticks, except while the server is away.
 async fn send_ticks(state: Arc<WorkerState>) {
     loop {
         sleep(TICK).await;
@@ -278,7 +272,6 @@ async fn send_ticks(state: Arc<WorkerState>) {
     }
 }
 
-/// Starts a call, or refuses it at once.
 async fn accept(
     state: &Arc<WorkerState>,
     offer: Option<&Arc<Offer>>,
@@ -296,6 +289,6 @@ async fn accept(
     }
     let Ok(permit) = state.settings.calls.admit() else { return state.refuse(reply, &Refusal::Full).await };
     let call = AcceptedCall::new(state.clone(), offer.clone(), caller, reply, message.payload, permit);
-    // Boxed, because the runtime moves the future of a task several times.
+    // The runtime moves the future of a task several times.
     tokio::spawn(Box::pin(call.run()));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The counts of a worker since its start. The service API publishes them, too.
+/// Counts what a worker has done since its start, as the service API publishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WorkerStatistics {
@@ -10,9 +10,9 @@ pub struct WorkerStatistics {
     pub in_flight: usize,
     /// The calls that have ended.
     pub ended: u64,
-    /// The ended calls whose result is an error.
+    /// The ended calls with an error.
     pub failed: u64,
-    /// The calls that were refused because the worker was full.
+    /// The calls refused because the worker was full.
     pub refused: u64,
     /// The time of all ended calls together (`messaging.process.duration`).
     pub duration: Duration,

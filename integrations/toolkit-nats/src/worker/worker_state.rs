@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::unconstrained;
@@ -21,12 +21,10 @@ use toolkit_core::{CancellationToken, Dispatcher};
 
 /// The time between two announcements, and between two beats of a running call.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
-/// The maximum age of a call when it begins. It is shorter than the silence after which a caller gives up.
+/// The maximum age of a call when it begins, shorter than the silence after which a caller gives up.
 const MAX_AGE: Duration = Duration::from_secs(2);
-/// The queue group of the workers.
 pub(super) const QUEUE: &str = "workers";
 
-/// What a running call can be stopped with.
 pub(super) struct RunningCall {
     pub(super) cancellation: CancellationToken,
     /// Notified when the caller asks about the call, as it does after each part of a result.
@@ -34,7 +32,6 @@ pub(super) struct RunningCall {
     pub(super) started: Instant,
 }
 
-/// The state of a worker, shared by its tasks.
 pub(super) struct WorkerState {
     pub(super) fleet: Fleet,
     pub(super) id: String,
@@ -42,14 +39,13 @@ pub(super) struct WorkerState {
     pub(super) calls: Calls,
 }
 
-/// The calls of a worker, and its health.
 pub(super) struct Calls {
     pub(super) started: Instant,
     /// The running calls, by their reply subjects.
     pub(super) running: Mutex<HashMap<String, RunningCall>>,
     pub(super) counts: Mutex<WorkerStatistics>,
     pub(super) is_draining: AtomicBool,
-    /// The time after the start at which the latest tick was sent that has come back, in milliseconds.
+    /// When the latest tick that has come back was sent, in milliseconds after the start.
     pub(super) fresh: AtomicU64,
 }
 
@@ -69,13 +65,13 @@ impl Calls {
         WorkerStatistics { in_flight, ..*lock(&self.counts) }
     }
 
-    /// The time since the start in milliseconds, at least one.
+    /// The milliseconds since the start, at least one.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Returns whether a message that is received now may be too old to begin: the worker was stopped, or its connection
-    /// hangs. The server keeps the order of messages, so a message is no older than the last tick before it.
+    /// Returns whether a message that is received now may be too old to begin: the worker was stopped, or its
+    /// connection hangs. The server keeps the order, so a message is no older than the last tick before it.
     pub(super) fn is_stalled(&self) -> bool {
         let age = self.now().saturating_sub(self.fresh.load(Ordering::Relaxed));
         u128::from(age) > MAX_AGE.as_millis()
@@ -84,11 +80,10 @@ impl Calls {
 
 impl WorkerState {
     pub(super) async fn send(&self, reply: Subject, frame: &Frame) {
-        // An error means that the connection has ended. The caller notices the silence.
+        // On an error the connection has ended. The caller notices the silence.
         let _ = self.fleet.client.publish(reply, frame.write()).await;
     }
 
-    /// Sends a body in frames that the server accepts.
     pub(super) async fn send_body(&self, reply: &Subject, body: &Bytes) {
         for frame in frames_of(body, self.fleet.client.max_payload()) {
             self.send(reply.clone(), &frame).await;
@@ -100,7 +95,7 @@ impl WorkerState {
         self.send(reply, &Frame::Refused(refusal.clone())).await;
     }
 
-    /// Sends a frame of a call without waiting. If too many messages wait to be sent, the frame is dropped.
+    /// Sends a frame of a call without waiting, or drops it if too many wait.
     pub(super) fn send_now(&self, reply: Subject, frame: &Frame) {
         let _ = unconstrained(self.send(reply, frame)).now_or_never();
     }
@@ -124,7 +119,7 @@ impl WorkerState {
         let _ = self.fleet.client.publish(subject, body.into()).await;
     }
 
-    /// Sends a tick: the time since the start of the worker, which is returned, too.
+    /// Sends and returns a tick: the time since the worker's start.
     pub(super) async fn send_tick(&self) -> u64 {
         let now = self.calls.now();
         let _ = self
@@ -135,42 +130,47 @@ impl WorkerState {
         now
     }
 
-    /// Tells the callers of all calls that have run for some time that their worker lives.
+    /// Shows the callers of calls that have run for some time that their worker lives.
     pub(super) async fn beat(&self) {
-        let is_old = |call: &RunningCall| call.started.elapsed() > BEAT / 4;
-        let running: Vec<String> = {
-            let running = lock(&self.calls.running);
-            running.iter().filter(|(_, call)| is_old(call)).map(|(reply, _)| reply.clone()).collect()
-        };
-        for reply in running {
+        let mut replies: Vec<String> = Vec::new();
+        for (reply, call) in lock(&self.calls.running).iter() {
+            if call.started.elapsed() > BEAT / 4 {
+                replies.push(reply.clone());
+            }
+        }
+        for reply in replies {
             self.send(reply.into(), &Frame::Beat).await;
         }
     }
 
-    /// Cancels the calls that have not ended in time, and sends what waits to be sent.
+    /// Cancels the calls that have not ended in time, and sends what waits.
     pub(super) async fn stop_calls(&self) {
-        lock(&self.calls.running).values().for_each(|call| call.cancellation.cancel());
+        for call in lock(&self.calls.running).values() {
+            call.cancellation.cancel();
+        }
         // A synchronous tool cannot be interrupted.
         let _ = tokio::time::timeout(BEAT, self.settings.calls.all_ended()).await;
     }
 
-    /// Sends the events of a dispatcher to the callers.
     pub(super) fn with_events(self: &Arc<Self>, dispatcher: Dispatcher) -> Dispatcher {
         let state = Arc::downgrade(self);
-        dispatcher.with_listener(move |event: &ToolEvent| {
-            // The caller's dispatcher emits the other events, and progress takes a way of its own.
-            let is_news = matches!(
-                event.kind,
-                ToolEventKind::Retried { .. }
-                    | ToolEventKind::ApprovalRequested { .. }
-                    | ToolEventKind::ApprovalDecided { .. }
-            );
-            if !is_news {
-                return;
-            }
-            if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
-                state.send_now(reply.as_str().into(), &Frame::Event(Box::new(event.clone())));
-            }
-        })
+        dispatcher.with_listener(move |event: &ToolEvent| send_event(&state, event))
+    }
+}
+
+/// Sends the caller an event that only the worker's dispatcher emits.
+fn send_event(state: &Weak<WorkerState>, event: &ToolEvent) {
+    // The caller's dispatcher emits the other events, and progress takes a way of its own.
+    let is_news = matches!(
+        event.kind,
+        ToolEventKind::Retried { .. }
+            | ToolEventKind::ApprovalRequested { .. }
+            | ToolEventKind::ApprovalDecided { .. }
+    );
+    if !is_news {
+        return;
+    }
+    if let (Some(state), Some(reply)) = (state.upgrade(), &event.call.invocation_id) {
+        state.send_now(reply.as_str().into(), &Frame::Event(Box::new(event.clone())));
     }
 }

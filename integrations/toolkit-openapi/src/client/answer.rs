@@ -19,12 +19,9 @@ use toolkit_core::schema::violations;
 use toolkit_http::client::{header_text, is_json, media_type, redacted_headers};
 use trim::{chosen, cut_lists, is_hollow};
 
-/// What of the JSON answers is kept.
 #[derive(Debug)]
 pub(crate) struct AnswerSettings {
-    /// The fields to keep, by the id of the operation.
     pub(crate) fields: BTreeMap<String, Vec<String>>,
-    /// The number of items to keep of a list.
     pub(crate) list_limit: usize,
 }
 
@@ -34,8 +31,7 @@ impl Default for AnswerSettings {
     }
 }
 
-/// A complete answer. Its headers and its text are without the secrets of the program; only a body that is no text, such
-/// as an image, is as the service has sent it.
+/// A complete answer, without the program's secrets, except in a body that is no text.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -44,7 +40,6 @@ pub(crate) struct Answer {
     redactor: Redactor,
 }
 
-/// The body of an answer, read by its media type.
 enum Content {
     Empty,
     Json(Value),
@@ -61,25 +56,35 @@ impl Answer {
         self.body.text(&self.redactor)
     }
 
-    /// Returns the address in the header `Location`.
     pub(crate) fn place(&self) -> Option<String> {
         header_text(&self.headers, &LOCATION)
     }
 
+    /// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a
+    /// download.
+    pub(crate) fn redirected(&self) -> ToolOutput {
+        ToolOutput::text(match self.place() {
+            Some(place) => {
+                format!("The service has answered {}: it is at {place}, which was not fetched.", self.status)
+            }
+            None => format!("The service has answered {} without content.", self.status),
+        })
+    }
+
     fn content(&self) -> Content {
         let media_type = media_type(&self.headers);
-        let is_text = |media_type: &str| BodyKind::from_media_type(media_type) != BodyKind::Bytes;
-        let text = || self.text().to_string();
         match media_type.as_deref() {
             _ if self.body.is_empty() => Content::Empty,
-            Some(media_type) if is_json(media_type) => json(text()),
-            Some(media_type) if is_text(media_type) => Content::Text(text()),
-            None if self.body.is_text() => json(text()),
+            Some(media_type) if is_json(media_type) => json(self.text().to_string()),
+            Some(media_type) if BodyKind::from_media_type(media_type) != BodyKind::Bytes => {
+                Content::Text(self.text().to_string())
+            }
+            None if self.body.is_text() => json(self.text().to_string()),
             media_type => Content::Bytes(media_type.unwrap_or(OCTETS).to_owned()),
         }
     }
 
-    /// Returns the output for a success, with the notes on how it differs from what the document says.
+    /// Returns the output for a success, with notes on how it differs from the document.
     pub(crate) fn output(
         &self,
         operation: &Operation,
@@ -105,7 +110,9 @@ impl Answer {
         if self.has_next_page() {
             notes.push("There are more pages.".to_owned());
         }
-        notes.extend(paging(operation).filter(|_| !notes.is_empty()));
+        if !notes.is_empty() {
+            notes.extend(paging(operation));
+        }
         if is_hollow(&shown) && !is_hollow(&value) {
             let fields = settings.fields.get(&operation.id).map_or(&[][..], Vec::as_slice).join("`, `");
             notes.push(format!(
@@ -115,42 +122,49 @@ impl Answer {
         let exact = exact_text(&shown, self.text().as_str());
         let is_exact = exact.is_none();
         // A value nested too deeply for JSON text came from JSON text, so there is none.
-        let output = match exact {
+        let written = match exact {
             Some(text) => ToolOutput::json(&text),
             None => ToolOutput::json(&shown),
         };
-        let output = output.unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
-        let output = if notes.is_empty() { output } else { output.with_message(notes.join(" ")) };
+        let mut output = written.unwrap_or_else(|_| ToolOutput::text(shown.to_string()));
+        if !notes.is_empty() {
+            output = output.with_message(notes.join(" "));
+        }
         // Programs such as MCP clients refuse a structured value that does not fit.
-        let output = if fits && is_exact && shown == value { output.with_structured(value) } else { output };
+        if fits && is_exact && shown == value {
+            output = output.with_structured(value);
+        }
         (output, misfit)
     }
 
-    /// The text of an answer without a body.
     fn empty(&self) -> String {
         let place = self.place().map(|place| format!(", at {place}")).unwrap_or_default();
         format!("The service has answered {} without content{place}.", self.status)
     }
 
-    /// Returns the answer that the document describes for the status.
     pub(crate) fn described<'a>(&self, operation: &'a Operation) -> Option<&'a Response> {
         let code = self.status.as_str();
         let range = format!("{}XX", code.get(..1).unwrap_or_default());
-        let find = |status: &str| {
-            operation.responses.iter().find(|response| response.status.eq_ignore_ascii_case(status))
-        };
-        find(code).or_else(|| find(&range)).or_else(|| find("default"))
+        for status in [code, &range, "default"] {
+            let mut responses = operation.responses.iter();
+            if let Some(found) = responses.find(|response| response.status.eq_ignore_ascii_case(status)) {
+                return Some(found);
+            }
+        }
+        None
     }
 
+    /// Returns the place of the schema for the answer's media type, or else for JSON.
     fn schema_place<'a>(&self, operation: &'a Operation) -> Option<&'a str> {
         let content = &self.described(operation)?.content;
         let own = media_type(&self.headers).unwrap_or_default();
-        let is_own = |(media_type, _): &&(String, _)| essence(media_type) == own;
-        let json = |(media_type, _): &&(String, _)| BodyKind::from_media_type(media_type) == BodyKind::Json;
-        content.iter().find(is_own).or_else(|| content.iter().find(json))?.1.as_deref()
+        let mut found = content.iter().find(|(media_type, _)| essence(media_type) == own);
+        if found.is_none() {
+            found = content.iter().find(|(name, _)| BodyKind::from_media_type(name) == BodyKind::Json);
+        }
+        found?.1.as_deref()
     }
 
-    /// Returns whether the header `Link` names a next page.
     fn has_next_page(&self) -> bool {
         let mut links =
             self.headers.get_all(LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -158,18 +172,22 @@ impl Answer {
     }
 }
 
-/// Parts of the names of parameters that choose a part of a list.
+/// Parts of names of parameters that choose a part of a list.
 const PAGING: [&str; 9] = ["page", "cursor", "offset", "limit", "after", "before", "skip", "marker", "count"];
 
-/// Returns how to get other parts of a list, from the names of the parameters.
+/// Returns how to get other parts of a list, from the parameters' names.
 pub(crate) fn paging(operation: &Operation) -> Option<String> {
-    let is_paging = |name: &str| PAGING.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let parameters = operation.parameters.iter().filter(|parameter| parameter.location == Location::Query);
-    let names: Vec<String> = parameters
-        .filter(|parameter| is_paging(&parameter.name))
-        .map(|parameter| format!("`{}`", parameter.argument))
-        .collect();
-    (!names.is_empty()).then(|| format!("To get other parts, use {}.", names.join(", ")))
+    let mut names: Vec<String> = Vec::new();
+    for parameter in &operation.parameters {
+        let name = parameter.name.to_ascii_lowercase();
+        if parameter.location == Location::Query && PAGING.iter().any(|part| name.contains(part)) {
+            names.push(format!("`{}`", parameter.argument));
+        }
+    }
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!("To get other parts, use {}.", names.join(", ")))
 }
 
 fn json(text: String) -> Content {
@@ -179,12 +197,16 @@ fn json(text: String) -> Content {
     }
 }
 
-/// Describes how a value differs from its schema, if it does.
 fn misfit(schema: &Value, value: &Value) -> Option<String> {
     const SHOWN: usize = 3;
-    let found = violations(schema, value);
-    let shown: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = found.len().saturating_sub(SHOWN);
-    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    (!found.is_empty()).then(|| format!("The answer does not match the document: {}{more}", shown.join("; ")))
+    let violations = violations(schema, value);
+    if violations.is_empty() {
+        return None;
+    }
+    let shown: Vec<String> = violations.iter().take(SHOWN).map(ToString::to_string).collect();
+    let mut text = format!("The answer does not match the document: {}", shown.join("; "));
+    if violations.len() > SHOWN {
+        text.push_str(&format!("; and {} more", violations.len() - SHOWN));
+    }
+    Some(text)
 }

@@ -24,17 +24,14 @@ use crate::error::{OpenApiError, OpenApiErrorKind};
 use node::push_below;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use toolkit_core::schema::__private::MAX_DEPTH;
 
-/// The member of the root that holds the documents given by the program, by their addresses.
+/// The root's member with the documents given by the program, by address.
 const MORE_DOCUMENTS: &str = "x-toolkit-documents";
 
-/// The maximum length of an address in a document, in bytes. A longer one cannot be requested.
 const LONGEST_ADDRESS: usize = 4 << 10;
 
-/// The version of a document, as far as versions differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Version {
     Swagger2,
@@ -43,7 +40,7 @@ pub(crate) enum Version {
     OpenApi32,
 }
 
-/// A parsed document, together with the documents that the program gave for its references.
+/// A parsed document, together with those that the program gave for its references.
 ///
 /// All documents are in one JSON value, so that a JSON pointer names a place in any of them.
 #[derive(Debug)]
@@ -51,17 +48,14 @@ pub(crate) struct Document {
     root: Value,
     version: Version,
     address: String,
-    /// The documents, and the schemas with `$id`. The document itself is the first.
+    /// The documents, this one first, and the schemas with `$id`.
     resources: Vec<Resource>,
-    /// The indices of the resources, by their places.
     by_place: HashMap<String, usize>,
-    /// The places of the resources, by their addresses.
     by_address: HashMap<String, String>,
-    /// The places of `$anchor`, by the place of the resource and the name.
+    /// The places of `$anchor`, by the resource's place and the name.
     anchors: BTreeMap<(String, String), String>,
 }
 
-/// A document, or a schema with an address of its own.
 #[derive(Debug)]
 struct Resource {
     address: String,
@@ -69,8 +63,8 @@ struct Resource {
 }
 
 impl Document {
-    /// Creates a document that came from `address`, which may be empty. References to other documents are only resolved in
-    /// `more`: pairs of an address and a text.
+    /// Creates a document that came from `address`, which may be empty. References to other documents are
+    /// only resolved in `more`: addresses with texts.
     ///
     /// # Errors
     /// The version is not supported, or another document cannot be parsed.
@@ -117,7 +111,6 @@ impl Document {
         Ok(document)
     }
 
-    /// Sets the address of the resource at `place`, and returns its index.
     fn set_resource(&mut self, address: String, place: &str) -> usize {
         let resource = Resource { address, place: place.to_owned() };
         if let Some(index) = self.by_place.get(place).copied() {
@@ -130,36 +123,45 @@ impl Document {
         index
     }
 
-    /// Finds the schemas with `$id` and `$anchor` in `value`, which is at `place` and in the resource with the index
+    /// Finds the schemas with `$id` and `$anchor` in `value`, at `place` in the resource with the index
     /// `resource`.
     fn find_identifiers(&mut self, value: &Value, place: &mut String, mut resource: usize) {
         resource = self.by_place.get(place.as_str()).copied().unwrap_or(resource);
-        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let mut id = value.get("$id").and_then(Value::as_str);
         // `$self` is the address of a document of OpenAPI 3.2.
-        if let Some(id) = text("$id").or_else(|| text("$self").filter(|_| place.is_empty())) {
+        if id.is_none() && place.is_empty() {
+            id = value.get("$self").and_then(Value::as_str);
+        }
+        if let Some(id) = id {
             let address = join(&self.resources[resource].address, id.trim_end_matches('#'));
             if address.len() <= LONGEST_ADDRESS {
                 resource = self.set_resource(address, place);
             }
         }
-        for anchor in ["$anchor", "$dynamicAnchor"].iter().filter_map(|keyword| text(keyword)) {
-            let key = (self.resources[resource].place.clone(), anchor.to_owned());
-            self.anchors.insert(key, place.clone());
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(anchor)) = value.get(keyword) {
+                let key = (self.resources[resource].place.clone(), anchor.clone());
+                self.anchors.insert(key, place.clone());
+            }
         }
         let here = place.len();
         match value {
             Value::Object(members) => {
-                for (name, value) in members.iter().filter(|(_, value)| holds_values(value)) {
-                    push_below(place, name);
-                    self.find_identifiers(value, place, resource);
-                    place.truncate(here);
+                for (name, value) in members {
+                    if holds_values(value) {
+                        push_below(place, name);
+                        self.find_identifiers(value, place, resource);
+                        place.truncate(here);
+                    }
                 }
             }
             Value::Array(items) => {
-                for (index, value) in items.iter().enumerate().filter(|(_, value)| holds_values(value)) {
-                    push_below(place, &index.to_string());
-                    self.find_identifiers(value, place, resource);
-                    place.truncate(here);
+                for (index, value) in items.iter().enumerate() {
+                    if holds_values(value) {
+                        push_below(place, &index.to_string());
+                        self.find_identifiers(value, place, resource);
+                        place.truncate(here);
+                    }
                 }
             }
             _ => {}
@@ -176,30 +178,27 @@ impl Document {
         }
     }
 
-    /// Returns the version of the document.
     pub(crate) fn version(&self) -> Version {
         self.version
     }
 
-    /// Returns the address that the document came from; `None` for a text or a file.
+    /// Returns the document's address; `None` for a text or a file.
     pub(crate) fn address(&self) -> Option<&str> {
         Some(self.address.as_str()).filter(|address| !address.is_empty())
     }
 
-    /// Returns the whole document.
     pub(crate) fn root(&self) -> Node<'_> {
         Node { value: &self.root, place: String::new() }
     }
 
-    /// Returns the value at a place.
     pub(crate) fn at(&self, place: &str) -> Option<Node<'_>> {
         Some(Node { value: self.root.pointer(place)?, place: place.to_owned() })
     }
 
-    /// Follows the references of `node` until a value is no reference.
+    /// Follows the references of `node` to a value that is none.
     ///
     /// # Errors
-    /// A reference has no target, points to a document that the program did not give, or leads back to itself.
+    /// A reference has no target, points to an unknown document, or leads back to itself.
     pub(crate) fn resolve<'d>(&'d self, node: Node<'d>) -> Result<Node<'d>, String> {
         self.follow(node, |_| true)
     }
@@ -209,14 +208,14 @@ impl Document {
     /// # Errors
     /// Those of [`resolve`](Self::resolve).
     pub(crate) fn resolve_plain<'d>(&'d self, node: Node<'d>) -> Result<Node<'d>, String> {
-        self.follow(node, |value| value.as_object().is_some_and(|keywords| keywords.len() == 1))
+        self.follow(node, has_one_member)
     }
 
     fn follow<'d>(&'d self, mut node: Node<'d>, follows: fn(&Value) -> bool) -> Result<Node<'d>, String> {
         for _ in 0..MAX_DEPTH {
-            match node.text("$ref").filter(|_| follows(node.value)) {
-                Some(reference) => node = self.target(reference, &node.place)?,
-                None => return Ok(node),
+            match node.text("$ref") {
+                Some(reference) if follows(node.value) => node = self.target(reference, &node.place)?,
+                _ => return Ok(node),
             }
         }
         let place = node.place;
@@ -225,33 +224,34 @@ impl Document {
         ))
     }
 
-    /// Returns the target of a reference that stands at `place`.
+    /// Returns the target of a reference at `place`.
     ///
     /// # Errors
-    /// The reference has no target, or points to a document that the program did not give.
+    /// The reference has no target, or points to an unknown document.
     pub(crate) fn target(&self, reference: &str, place: &str) -> Result<Node<'_>, String> {
         let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = self.base(place);
         let root = if resource.is_empty() {
             &base.place
+        } else if let Some(root) = self.by_address.get(&join(&base.address, resource)) {
+            root
         } else {
-            self.by_address.get(&join(&base.address, resource)).ok_or_else(|| {
-                format!(
-                    "`{reference}` is in another document, which is never fetched; add it with `document`"
-                )
-            })?
+            return Err(format!(
+                "`{reference}` is in another document, which is never fetched; add it with `document`"
+            ));
         };
-        let missing = || format!("there is no `{reference}`");
-        let fragment: Cow<'_, str> = percent_decode_str(fragment).decode_utf8().map_err(|_| missing())?;
-        let target = if fragment.is_empty() || fragment.starts_with('/') {
-            format!("{root}{fragment}")
-        } else {
-            self.anchors.get(&(root.clone(), fragment.into_owned())).ok_or_else(missing)?.clone()
-        };
-        self.at(&target).ok_or_else(missing)
+        self.inside(root, fragment).ok_or_else(|| format!("there is no `{reference}`"))
     }
 
-    /// Returns the security schemes, with their names.
+    /// Returns the value of a fragment in the resource at `root`.
+    fn inside(&self, root: &str, fragment: &str) -> Option<Node<'_>> {
+        let decoded = percent_decode_str(fragment).decode_utf8().ok()?;
+        if decoded.is_empty() || decoded.starts_with('/') {
+            return self.at(&format!("{root}{decoded}"));
+        }
+        self.at(self.anchors.get(&(root.to_owned(), decoded.into_owned()))?)
+    }
+
     pub(crate) fn security_schemes(&self) -> Vec<(&str, Node<'_>)> {
         if self.version == Version::Swagger2 {
             return self.root().members("securityDefinitions");
@@ -259,7 +259,6 @@ impl Document {
         self.root().get("components").map(|node| node.members("securitySchemes")).unwrap_or_default()
     }
 
-    /// Returns the security scheme called `name`.
     pub(crate) fn security_scheme(&self, name: &str) -> Option<&Value> {
         let folder = if self.version == Version::Swagger2 {
             "/securityDefinitions"
@@ -269,7 +268,7 @@ impl Document {
         Some(self.resolve(self.at(&below(folder, name))?).ok()?.value)
     }
 
-    /// Returns the URL of the first server of the document, without a slash at its end.
+    /// Returns the URL of the document's first server, without a slash at its end.
     pub(crate) fn server(&self) -> Option<String> {
         if self.version == Version::Swagger2 {
             return self.swagger_server();
@@ -278,26 +277,23 @@ impl Document {
         self.server_of(&self.root()).or_else(|| self.absolute("/"))
     }
 
-    /// Returns the URL of the first server that `node` itself names, with its variables at their defaults and without a
-    /// slash at its end. `node` is the document, a path or an operation.
+    /// Returns the URL of the own first server of a document, a path or an operation, with default variables
+    /// and without a slash at its end.
     pub(crate) fn server_of(&self, node: &Node<'_>) -> Option<String> {
         let server = node.value.get("servers")?.get(0)?;
-        let template = server.get("url")?.as_str()?;
         let mut url = String::new();
-        let mut rest = template;
+        let mut rest = server.get("url")?.as_str()?;
         while let Some((before, after)) = rest.split_once('}') {
-            let named = before.rsplit_once('{');
-            let variable = named.and_then(|(_, name)| server.get("variables")?.get(name));
-            match (named, variable) {
-                (Some((before, _)), Some(variable)) => {
-                    url.push_str(before);
-                    let value = variable.get("default").or_else(|| variable.get("enum")?.get(0));
-                    url.push_str(&value.map(plain).unwrap_or_default());
+            if let Some((text, name)) = before.rsplit_once('{')
+                && let Some(variable) = server["variables"].get(name)
+            {
+                url.push_str(text);
+                if let Some(value) = variable.get("default").or_else(|| variable["enum"].get(0)) {
+                    url.push_str(&plain(value));
                 }
-                _ => {
-                    url.push_str(before);
-                    url.push('}');
-                }
+            } else {
+                url.push_str(before);
+                url.push('}');
             }
             if url.len() > LONGEST_ADDRESS {
                 return None;
@@ -312,31 +308,34 @@ impl Document {
         let root = self.root();
         let path = root.text("basePath").unwrap_or("/");
         let Some(host) = root.text("host") else { return self.absolute(path) };
-        let schemes = root.items("schemes");
-        let schemes: Vec<&str> = schemes.iter().filter_map(|scheme| scheme.value.as_str()).collect();
-        let of_document = self.address.split_once("://").map(|(scheme, _)| scheme);
-        let scheme =
-            if schemes.contains(&"https") { "https" } else { schemes.first().copied().or(of_document)? };
+        let schemes: Vec<&str> =
+            root.items("schemes").iter().filter_map(|scheme| scheme.value.as_str()).collect();
+        let scheme = match schemes.first() {
+            _ if schemes.contains(&"https") => "https",
+            Some(first) => first,
+            None => self.address.split_once("://")?.0,
+        };
         let slash = if path.starts_with('/') { "" } else { "/" };
         self.absolute(&format!("{scheme}://{host}{slash}{path}"))
     }
 
-    /// Returns the absolute form of a server's URL; `None` if it is relative, and the document has no address.
+    /// Resolves a server's URL; `None` if it is relative, and the document has no address.
     fn absolute(&self, url: &str) -> Option<String> {
         let url = join(&self.base("").address, url);
         url.contains("://").then(|| url.trim_end_matches('/').to_owned())
     }
 }
 
-/// Returns a single value as text.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn version(root: &Value) -> Result<Version, String> {
     // YAML reads `2.0` as a number.
-    let text = |name: &str| root.get(name).map(plain);
-    match (text("swagger"), text("openapi")) {
+    match (root.get("swagger").map(plain), root.get("openapi").map(plain)) {
         (Some(swagger), _) if swagger.starts_with('2') => Ok(Version::Swagger2),
         (_, Some(openapi)) if openapi.starts_with("3.0") => Ok(Version::OpenApi30),
         (_, Some(openapi)) if openapi.starts_with("3.1") => Ok(Version::OpenApi31),
@@ -350,4 +349,8 @@ fn version(root: &Value) -> Result<Version, String> {
 
 fn holds_values(value: &Value) -> bool {
     value.is_object() || value.is_array()
+}
+
+fn has_one_member(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| members.len() == 1)
 }

@@ -1,7 +1,7 @@
 //! An operation and its arguments as an HTTP request.
 //!
-//! The arguments fill in the path below the server's URL, the query, headers, cookies and the body. They never choose
-//! the server: each value is encoded for its place, and a path keeps the number of its segments.
+//! The arguments never choose the server: each value is encoded for its place, and a path keeps the number of
+//! its segments.
 
 mod attachments;
 mod field;
@@ -36,9 +36,13 @@ pub(crate) fn request(
 ) -> Result<Request<Bytes>, ToolError> {
     let mut address = format!("{}{}", base_url.trim_end_matches('/'), path(operation, arguments)?);
     append_query(&mut address, &query(operation, arguments)?);
-    let uri: Uri = address.parse().map_err(|error| {
-        ToolError::retry(format_args!("the address of the request is invalid ({error}); send less in it"))
-    })?;
+    let uri = match address.parse::<Uri>() {
+        Ok(uri) => uri,
+        Err(error) => {
+            let message = format_args!("the address of the request is invalid ({error}); send less in it");
+            return Err(ToolError::retry(message));
+        }
+    };
     let mut headers = headers(operation, arguments)?;
     let mut content = Bytes::new();
     let reserved = Reserved { location: "query", credentials: &operation.credentials };
@@ -57,7 +61,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// Appends the encoded `query` to an address, which may have a query already.
+/// Appends the encoded `query` to an address, which may have one.
 pub(crate) fn append_query(address: &mut String, query: &str) {
     if !query.is_empty() {
         address.push(if address.contains('?') { '&' } else { '?' });
@@ -69,7 +73,6 @@ fn parameters(operation: &Operation, location: Location) -> impl Iterator<Item =
     operation.parameters.iter().filter(move |parameter| parameter.location == location)
 }
 
-/// Writes the path, segment by segment.
 fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolError> {
     let (template, query) = operation.path.split_once('?').unwrap_or((&operation.path, ""));
     let mut path = String::new();
@@ -82,8 +85,8 @@ fn path(operation: &Operation, arguments: Arguments<'_>) -> Result<String, ToolE
     Ok(path)
 }
 
-/// Writes a segment of the path. Readers of URLs remove the segments `.` and `..`, even if they are encoded, so that no
-/// segment may become one.
+/// Writes a segment of the path. None may become `.` or `..`, which readers of URLs remove even if they are
+/// encoded.
 fn path_segment(
     mut template: &str,
     operation: &Operation,
@@ -91,8 +94,8 @@ fn path_segment(
 ) -> Result<String, ToolError> {
     let mut segment = String::new();
     let mut last = "";
-    while let Some((before, (name, after))) =
-        template.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    while let Some((before, rest)) = template.split_once('{')
+        && let Some((name, after)) = rest.split_once('}')
     {
         segment.push_str(&literal(before));
         let parameter = parameters(operation, Location::Path).find(|parameter| parameter.name == name);
@@ -101,9 +104,9 @@ fn path_segment(
             (Some(parameter), Some(value)) => in_path(parameter, value).map_err(|e| refused(argument, e))?,
             _ => None,
         };
-        match written.filter(|written| !written.is_empty()) {
-            Some(written) => segment.push_str(&written),
-            None => return Err(refused(argument, "a part of the path, must not be empty")),
+        match written {
+            Some(written) if !written.is_empty() => segment.push_str(&written),
+            _ => return Err(refused(argument, "a part of the path, must not be empty")),
         }
         last = argument;
         template = after;
@@ -142,7 +145,7 @@ fn query(operation: &Operation, arguments: Arguments<'_>) -> Result<String, Tool
     Ok(query)
 }
 
-/// Writes a value that is the whole query: an object as a form, everything else in its media type.
+/// Writes a value that is the whole query: an object as a form, others in their media type.
 fn whole_query(parameter: &Parameter, value: &Value, reserved: Reserved<'_>) -> Result<String, Unwritable> {
     match (&parameter.serialization, value) {
         (Serialization::Content(media_type), Value::Object(_))
@@ -185,9 +188,10 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
         if OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own)) {
             continue;
         }
-        let name: HeaderName = parameter.name.parse().map_err(|_| {
-            ToolError::failed(format_args!("the document has an illegal header name, `{}`", parameter.name))
-        })?;
+        let Ok(name) = parameter.name.parse::<HeaderName>() else {
+            let message = format_args!("the document has an illegal header name, `{}`", parameter.name);
+            return Err(ToolError::failed(message));
+        };
         let written = match &parameter.serialization {
             Serialization::Content(media_type) => Some(content(media_type, value)),
             Serialization::Plain => Some(text(value).into_owned()),
@@ -196,12 +200,15 @@ fn headers(operation: &Operation, arguments: Arguments<'_>) -> Result<HeaderMap,
                 writer.text(&parameter.name, value).map_err(|reason| refused(&parameter.argument, reason))?
             }
         };
-        if let Some(written) = written {
-            let value =
-                HeaderValue::from_str(&written).ok().filter(|_| written.is_ascii()).ok_or_else(|| {
-                    refused(&parameter.argument, "a header, must be ASCII without line breaks and controls")
-                })?;
-            headers.insert(name, value);
+        let Some(written) = written else { continue };
+        match HeaderValue::from_str(&written) {
+            Ok(value) if written.is_ascii() => {
+                headers.insert(name, value);
+            }
+            _ => {
+                let reason = "a header, must be ASCII without line breaks and controls";
+                return Err(refused(&parameter.argument, reason));
+            }
         }
     }
     let reserved = Reserved { location: "cookie", credentials: &operation.credentials };
@@ -217,10 +224,13 @@ fn illegal_cookie() -> ToolError {
     ToolError::retry("a cookie has an illegal character; leave it out")
 }
 
-/// Returns the media types of the answers that the document describes for successes.
+/// Returns the described media types of successes.
 fn accepted(operation: &Operation) -> HeaderValue {
     let mut types: Vec<&str> = Vec::new();
-    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
+    for response in &operation.responses {
+        if !response.status.starts_with('2') {
+            continue;
+        }
         for (media_type, _) in &response.content {
             if !types.contains(&media_type.as_str()) {
                 types.push(media_type);

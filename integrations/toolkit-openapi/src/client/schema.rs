@@ -20,26 +20,25 @@ use std::collections::{BTreeSet, HashMap};
 use toolkit_core::foreign::{hides_text, is_clean};
 use toolkit_core::schema::keyword::{Holds, Keyword, Role};
 
-/// Writes schemas of one tool, and collects the definitions that they refer to.
+/// Writes schemas of one tool, and collects their definitions.
 pub(crate) struct SchemaWriter<'d> {
     pub(crate) document: &'d Document,
     hidden: HiddenMembers<'d>,
-    /// The maximum length of a description, in characters.
+    /// The maximum characters of a description.
     pub(crate) description: usize,
-    /// The level below which a schema is replaced by its type. Members and items are one level below their schema.
+    /// The level below which a schema is replaced by its type. Members and items are one level below their
+    /// schema.
     deepest: usize,
     /// The deepest level that was reached.
     pub(crate) reached: usize,
-    /// Whether a schema was replaced.
     pub(crate) is_cut: bool,
     definitions: Definitions<'d>,
-    /// What was written, which ends the writing of a schema that is too large.
+    /// What was written, to stop at a schema that is too large.
     pub(crate) meter: Meter,
     pub(crate) issues: BTreeSet<OpenApiIssue>,
 }
 
 impl<'d> SchemaWriter<'d> {
-    /// Creates a writer of schemas in the direction of `hidden`.
     pub(crate) fn new(hidden: HiddenMembers<'d>, limits: &OpenApiLimits, deepest: usize) -> Self {
         Self {
             document: hidden.document,
@@ -54,8 +53,8 @@ impl<'d> SchemaWriter<'d> {
         }
     }
 
-    /// Writes the schemas that were referred to, those of the upper levels first, and returns all by their names; `None` if
-    /// the whole schema is larger than its limit for sure.
+    /// Writes the referenced schemas by name, upper levels first; `None` if the whole schema surely exceeds
+    /// its limit.
     pub(crate) fn definitions(&mut self) -> Option<Map<String, Value>> {
         while !self.meter.is_full()
             && let Some((level, node)) = self.definitions.next()
@@ -63,23 +62,25 @@ impl<'d> SchemaWriter<'d> {
             let written = self.schema(&node, level, None);
             self.definitions.set(&node.place, written);
         }
-        (!self.meter.is_full()).then(|| self.definitions.take())
+        if self.meter.is_full() {
+            return None;
+        }
+        Some(self.definitions.take())
     }
 
     fn issue(&mut self, place: &str, message: impl Into<String>) {
         self.issues.insert(OpenApiIssue::new(place, message));
     }
 
-    /// Returns a description as the model reads it.
     pub(crate) fn text(&mut self, text: &str, place: &str) -> String {
         let head = head(text, self.description);
         self.meter.add(of_text(head.len()), 0);
         if hides_text(head) {
             self.issue(place, "has invisible characters in its description, which were removed");
         }
-        let text = readable(head, self.description);
-        self.meter.add(0, text.len());
-        text
+        let description = readable(head, self.description);
+        self.meter.add(0, description.len());
+        description
     }
 
     /// Writes a schema, which may be a part of another one for the same value.
@@ -97,9 +98,10 @@ impl<'d> SchemaWriter<'d> {
                 return json!({});
             }
         };
-        let reference =
-            ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|keyword| node.text(keyword));
-        let Some(reference) = reference else { return self.keywords(keywords, node, level, outer) };
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"];
+        let Some(reference) = references.iter().find_map(|keyword| node.text(keyword)) else {
+            return self.keywords(keywords, node, level, outer);
+        };
         let mut written = self.reference(reference, node, level);
         let has_siblings = self.document.version() >= Version::OpenApi31 && keywords.len() > 1;
         if has_siblings && let Value::Object(siblings) = self.keywords(keywords, node, level, outer) {
@@ -159,7 +161,7 @@ impl<'d> SchemaWriter<'d> {
         if is_nullable { null_allowed(written) } else { written.into() }
     }
 
-    /// Writes the value of a keyword; `None` if the keyword is outside of JSON Schema, or does not help a model.
+    /// Writes the value of a keyword; `None` for one that neither JSON Schema nor the model needs.
     fn keyword(
         &mut self,
         name: &str,
@@ -173,7 +175,10 @@ impl<'d> SchemaWriter<'d> {
             "readOnly" | "writeOnly" | "definitions" | "$defs" | "$comment" => return None,
             "title" if node.text("description").is_some() => return None,
             "title" | "description" => return Some(self.text(value.as_str()?, &node.place).into()),
-            "type" => return with_type(value).filter(|_| self.meter.add_value(value)),
+            "type" => {
+                let name = with_type(value)?;
+                return if self.meter.add_value(value) { Some(name) } else { None };
+            }
             "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
             "required" => {
                 return self.required(value.as_array()?, around);
@@ -200,11 +205,12 @@ impl<'d> SchemaWriter<'d> {
             // The common form of these two is a boolean.
             (Holds::Schema, Value::Bool(_)) if name.starts_with(['a', 'u']) => Some(value.clone()),
             (Holds::Schema, _) => Some(self.schema(&inside, level, outer)),
-            _ => self.meter.add_value(value).then(|| value.clone()),
+            _ if self.meter.add_value(value) => Some(value.clone()),
+            _ => None,
         }
     }
 
-    /// Writes the names of the required members that travel in this direction; `None` if there are none.
+    /// Writes the names of the required members that travel in this direction.
     fn required(&mut self, names: &[Value], around: &Around<'_, 'd>) -> Option<Value> {
         let mut written = Vec::new();
         for name in names {
@@ -214,10 +220,12 @@ impl<'d> SchemaWriter<'d> {
                 written.push(name.clone());
             }
         }
-        (!written.is_empty()).then(|| written.into())
+        if written.is_empty() {
+            return None;
+        }
+        Some(written.into())
     }
 
-    /// Writes the members of an object that travel in this direction.
     fn members(&mut self, node: &Node<'d>, keyword: &str, level: usize) -> Value {
         let mut written = Map::new();
         let count = node.value.get(keyword).and_then(Value::as_object).map_or(0, Map::len);
@@ -238,7 +246,6 @@ impl<'d> SchemaWriter<'d> {
         written.into()
     }
 
-    /// Before draft 2020-12, `items` could be a list.
     fn rename_list_of_items(&self, written: &mut Map<String, Value>) {
         if written.get("items").is_some_and(Value::is_array)
             && let Some(items) = written.shift_remove("items")
@@ -247,7 +254,7 @@ impl<'d> SchemaWriter<'d> {
         }
     }
 
-    /// Writes the values of a discriminator into the branches of a union.
+    /// Writes a discriminator's values into the branches of a union.
     fn add_discriminator(&mut self, written: &mut Map<String, Value>, node: &Node<'d>) {
         let Some(discriminator) = node.get("discriminator") else { return };
         let Some(property) = discriminator.text("propertyName") else { return };
@@ -279,7 +286,7 @@ impl<'d> SchemaWriter<'d> {
     }
 }
 
-/// The values of a discriminator, in the order of the document.
+/// The values of a discriminator, in the document's order.
 struct Mapping<'d> {
     values: Vec<&'d str>,
     /// The indices of the values, by the places that they refer to.
@@ -302,12 +309,13 @@ impl<'d> Mapping<'d> {
         mapping
     }
 
-    /// Returns the values of the schema at `place`. Without any, it is the schema's name.
+    /// Returns the values of the schema at `place`, by default its name.
     fn values<'m>(&'m self, place: &'m str) -> Vec<&'m str> {
         let name = place.rsplit('/').next().unwrap_or_default();
-        let named = self.by_name.get(name).into_iter().flatten();
-        let indices: BTreeSet<usize> =
-            self.by_place.get(place).into_iter().flatten().chain(named).copied().collect();
+        let mut indices: BTreeSet<usize> = BTreeSet::new();
+        for matches in [self.by_place.get(place), self.by_name.get(name)].into_iter().flatten() {
+            indices.extend(matches);
+        }
         if indices.is_empty() {
             return vec![name];
         }
@@ -315,16 +323,21 @@ impl<'d> Mapping<'d> {
     }
 }
 
-/// The number of values of an `enum` from which a cut saves much.
+/// The length of an `enum` from which a cut saves much.
 const MANY_VALUES: usize = 50;
 
-/// Returns whether a schema has no schemas inside and few values, so that a cut would save little.
+/// Returns whether a cut of the schema would save little.
 fn is_simple(keywords: &Map<String, Value>) -> bool {
     let values = keywords.get("enum").and_then(Value::as_array);
-    let has_many = values.is_some_and(|values| values.len() >= MANY_VALUES);
-    !has_many
-        && !keywords.iter().any(|(name, value)| {
-            let holds = Keyword::find(name).map(|keyword| keyword.holds);
-            !value.is_boolean() && matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas))
-        })
+    if values.is_some_and(|values| values.len() >= MANY_VALUES) {
+        return false;
+    }
+    for (name, value) in keywords {
+        let holds = Keyword::find(name).map(|keyword| keyword.holds);
+        let has_schemas = matches!(holds, Some(Holds::Schema | Holds::Schemas | Holds::NamedSchemas));
+        if has_schemas && !value.is_boolean() {
+            return false;
+        }
+    }
+    true
 }

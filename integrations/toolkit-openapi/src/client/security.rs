@@ -20,9 +20,15 @@ use toolkit_core::ToolError;
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 type SecretFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
 
-/// A function of the program that returns a secret for scopes.
+/// Returns a secret for scopes.
 #[derive(Clone)]
 struct SecretSource(Arc<dyn Fn(Vec<String>) -> SecretFuture + Send + Sync>);
+
+fn boxed<V: Into<String>, E: Into<Failure>>(
+    secret: impl Future<Output = Result<V, E>> + Send + 'static,
+) -> SecretFuture {
+    Box::pin(async move { secret.await.map(Into::into).map_err(Into::into) })
+}
 
 /// What the program has for a security scheme.
 #[derive(Clone)]
@@ -33,14 +39,13 @@ enum Credential {
     Source(SecretSource),
 }
 
-/// Credentials for the security schemes of a document, by the names of the schemes.
+/// Holds the credentials for the security schemes of a document, by scheme name.
 ///
-/// A request has the credentials of the first way to authenticate that the document names for the operation and that
-/// is complete here. The credentials are sent only to the servers of the document, and neither the model nor `Debug`,
-/// an error or an event shows them.
+/// A request has the credentials of the operation's first way to authenticate that is complete here. They are
+/// sent only to the document's servers. Neither the model nor `Debug`, an error or an event shows them.
 ///
-/// A secret that is empty or does not fit the type of its scheme is an error when the document is read. Credentials of a
-/// [caller](CallerCredentials) are only known at the call, and fail it.
+/// A secret that is empty or does not fit its scheme is an error when the document is read, and for a
+/// [caller](CallerCredentials) when it calls.
 ///
 /// ```
 /// use toolkit_ai::openapi::client::{ClientCredentials, Credentials};
@@ -65,13 +70,12 @@ impl Credentials {
         Self::default()
     }
 
-    /// Sets the secret of a scheme: an API key, or a token for `http` with `bearer`, `oauth2` and `openIdConnect`. The
-    /// document says where it is sent.
+    /// Sets a scheme's secret: an API key, or a token for `http` with `bearer`, `oauth2` and `openIdConnect`.
     pub fn with_secret(self, scheme: impl Into<String>, secret: impl Into<String>) -> Self {
         self.with_credential(scheme, Credential::Secret(secret.into()))
     }
 
-    /// Sets the user name and the password of a scheme with basic authentication.
+    /// Sets the user name and password of a basic authentication scheme.
     pub fn with_basic(
         self,
         scheme: impl Into<String>,
@@ -81,15 +85,18 @@ impl Credentials {
         self.with_credential(scheme, Credential::Basic { user: user.into(), password: password.into() })
     }
 
-    /// Sets the client of an OAuth 2 scheme with the flow "client credentials". Access tokens are fetched when they are
-    /// first needed, and again before they expire or when the service refuses one. Clones share the tokens.
+    /// Sets the client of an OAuth 2 scheme with the flow "client credentials".
+    ///
+    /// Access tokens are fetched when needed, before they expire, and when the service refuses one. Clones
+    /// share the tokens.
     pub fn with_client(self, scheme: impl Into<String>, client: ClientCredentials) -> Self {
         self.with_credential(scheme, Credential::Client(Arc::new(AccessTokens::new(client))))
     }
 
-    /// Sets a function that returns the secret of a scheme, for every way to get one that is not here. It receives the
-    /// scopes that the operation needs, is called for every request, and keeps its tokens itself. Its error is for the
-    /// program: it becomes the [details](toolkit_core::ToolError::details) of the call's error.
+    /// Sets a function that returns the secret of a scheme.
+    ///
+    /// It gets the operation's scopes, is called for every request, and keeps its tokens itself. Its error is
+    /// for the program: it becomes the [details](toolkit_core::ToolError::details) of the call's error.
     pub fn with_source<F, Fut, V, E>(self, scheme: impl Into<String>, source: F) -> Self
     where
         F: Fn(Vec<String>) -> Fut + Send + Sync + 'static,
@@ -97,24 +104,21 @@ impl Credentials {
         V: Into<String>,
         E: Into<Failure>,
     {
-        let source = move |scopes| -> SecretFuture {
-            let secret = source(scopes);
-            Box::pin(async move { secret.await.map(Into::into).map_err(Into::into) })
-        };
-        self.with_credential(scheme, Credential::Source(SecretSource(Arc::new(source))))
+        let source = SecretSource(Arc::new(move |scopes| boxed(source(scopes))));
+        self.with_credential(scheme, Credential::Source(source))
     }
 
-    /// Sets a header of every request, such as `Authorization` for a service whose document names no scheme.
+    /// Sets a header of every request, for a service whose document names no scheme.
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Compares the credentials with the security schemes of a document. A scheme that the document does not have is an
-    /// issue, because the credentials may be for several documents.
+    /// Checks the credentials against a document. An unknown scheme is an issue, because the credentials may
+    /// be for several documents.
     ///
     /// # Errors
-    /// A secret is empty, or cannot be used for its scheme. The error shows no secret.
+    /// A secret is empty, or does not fit its scheme. The error shows no secret.
     pub(crate) fn check(&self, document: &Document) -> Result<Vec<OpenApiIssue>, OpenApiError> {
         let mut issues = Vec::new();
         let schemes = document.security_schemes();
@@ -149,12 +153,13 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// The credentials of the caller for a run, by service. The program puts them into the state of the run, so that many
-/// users share one process and one set of tools.
+/// Holds the credentials of a run's caller, by service.
 ///
-/// A call to a host in this list uses only the caller's credentials for it, and none of those that the tools were made
-/// with. A call to another host is an error if it needs credentials, or if the tools were made with some, so that no user
-/// ever acts with the secret of the program by mistake. [`with_fallback`](Self::with_fallback) allows it.
+/// In the state of the run, they let many users share one set of tools.
+///
+/// A call to a listed host uses only these credentials. A call to another host is an error if it needs
+/// credentials, or if the tools were made with some, so that no user acts with the program's secret by
+/// mistake. [`with_fallback`](Self::with_fallback) allows it.
 ///
 /// ```
 /// use toolkit_ai::RunContext;
@@ -176,23 +181,24 @@ impl CallerCredentials {
         Self::default()
     }
 
-    /// Adds the credentials for a host, written as in the URL of the service: with its port if the URL has one.
+    /// Adds the credentials for a host, with its port if the service's URL has one.
     pub fn with(mut self, host: impl Into<String>, credentials: Credentials) -> Self {
         self.hosts.insert(host.into().to_ascii_lowercase(), credentials);
         self
     }
 
-    /// Lets calls to all other hosts use the credentials that the tools were made with.
+    /// Lets calls to other hosts use the credentials that the tools were made with.
     pub fn with_fallback(mut self) -> Self {
         self.has_fallback = true;
         self
     }
 
-    /// Returns the credentials for a call to a host. `of_program` are those that the tools were made with, and
-    /// `is_open` says that the call needs none.
+    /// Returns the credentials for a call to a host. `of_program` are those of the tools; an `is_open` call
+    /// needs none.
     ///
     /// # Errors
-    /// The host is not in the list, and the call would go out with the credentials of the program, or without any.
+    /// The host is not in the list, and the call would go out with the credentials of the program, or without
+    /// any.
     pub(crate) fn choose<'a>(
         &'a self,
         host: &str,

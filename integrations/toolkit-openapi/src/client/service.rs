@@ -12,6 +12,7 @@ use crate::client::security::{Authorization, CallerCredentials, authorize, is_op
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::uri::Authority;
 use http::{Method, Request, StatusCode, Uri};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -28,22 +29,21 @@ use toolkit_http::client::{
 
 const AGENT: &str = concat!("toolkit-openapi/", env!("CARGO_PKG_VERSION"));
 
-/// The number of times that a request is sent, if that is safe.
+/// The maximum number of times that a safe request is sent.
 const ATTEMPTS: u32 = 3;
 
-/// The pause before the second time; it doubles with each time.
+/// The pause before the second attempt, doubled with each.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest pause that a service may ask for within a call.
+/// The longest pause of a service within a call.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 const REDIRECTS: usize = 5;
 
-/// The maximum number of bytes, and the time, for reading the answer of a failure.
+/// The maximum bytes, and the time, for reading a failure's answer.
 const FAILURE_BYTES: usize = 64 << 10;
 const FAILURE_TIME: Duration = Duration::from_secs(5);
 
-/// The service: its document, the settings of its requests, and the HTTP clients.
 pub(crate) struct Service {
     document: Arc<Document>,
     settings: RequestSettings,
@@ -53,7 +53,6 @@ pub(crate) struct Service {
     http: HttpClient,
     /// The client for servers that only the document has chosen.
     public_http: HttpClient,
-    /// The schemas of answers, by their places in the document.
     schemas: Mutex<HashMap<String, Option<Arc<Value>>>>,
 }
 
@@ -63,7 +62,6 @@ impl Service {
     /// # Errors
     /// The base URL or a header of the program is not legal.
     pub(crate) fn new(document: Arc<Document>, settings: RequestSettings) -> Result<Self, OpenApiError> {
-        let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
         if let Some(url) = &settings.base_url {
             parse_url(url).map_err(faulty)?;
             if url.contains(['?', '#']) {
@@ -73,15 +71,17 @@ impl Service {
                 ));
             }
         }
-        let headers = settings.headers.iter().map(|(name, value)| header(name, value));
-        let headers = headers.collect::<Result<_, _>>().map_err(faulty)?;
+        let mut headers = Vec::with_capacity(settings.headers.len());
+        for (name, value) in &settings.headers {
+            headers.push(header(name, value).map_err(faulty)?);
+        }
         let server = settings.base_url.clone().or_else(|| document.server());
         let http = HttpClient::new(settings.limits.clone()).with_server_name("the service");
         let public_http = http.clone().with_public_addresses_only();
         Ok(Self { document, settings, headers, server, http, public_http, schemas: Mutex::default() })
     }
 
-    /// Starts a call of an operation. `arguments` are the text of a JSON object, in their normal form.
+    /// Starts a call. `arguments` are a JSON object in normal form.
     pub(crate) fn call<'a>(
         &'a self,
         operation: &'a Operation,
@@ -97,16 +97,13 @@ impl Service {
         }
     }
 
-    /// Returns the URL that the paths of an operation are below.
     fn base_url<'a>(&'a self, operation: &'a Operation) -> Result<&'a str, ToolError> {
         let of_operation = operation.server.as_deref().filter(|_| self.settings.base_url.is_none());
-        let url = of_operation.or(self.server.as_deref()).ok_or_else(|| {
-            ToolError::failed(
-                "the document names no server, so the program must set the base URL of the service",
-            )
-        })?;
+        let Some(url) = of_operation.or(self.server.as_deref()) else {
+            let message = "the document names no server, so the program must set the base URL of the service";
+            return Err(ToolError::failed(message));
+        };
         let fault = match parse_url(url) {
-            // A path can only be appended to a path.
             Ok(_) if url.contains(['?', '#']) => "it has a query or a fragment".to_owned(),
             Ok(_) => return Ok(url),
             Err(error) => error.to_string(),
@@ -115,21 +112,22 @@ impl Service {
         Err(ToolError::failed(message).with_details(fault))
     }
 
-    /// Returns the client for an address. If a document came from elsewhere, its servers must have public addresses,
-    /// except the one that the document came from if the program wrote that as a number or `localhost`.
+    /// Returns the client for an address. If a document came from elsewhere, its servers must have public
+    /// addresses, except the document's own if the program wrote that as a number or `localhost`.
     fn client(&self, url: &str) -> HttpClient {
         let Some(origin) = self.document.address().filter(|_| self.settings.base_url.is_none()) else {
             return self.http.clone();
         };
-        let authority = |url: &str| parse_url(url).ok().and_then(|uri| uri.authority().cloned());
-        let is_number =
-            |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || host == "localhost";
-        let is_origin = authority(origin)
-            .is_some_and(|origin| is_number(origin.host()) && authority(url).as_ref() == Some(&origin));
-        if is_origin { self.http.clone() } else { self.public_http.clone() }
+        if let Some(origin) = authority(origin)
+            && is_number_or_localhost(origin.host())
+            && authority(url) == Some(origin)
+        {
+            return self.http.clone();
+        }
+        self.public_http.clone()
     }
 
-    /// Returns the schema at a place of the document, made at its first use.
+    /// Returns the schema at a place, made at its first use.
     fn schema(&self, place: &str) -> Option<Arc<Value>> {
         let mut schemas = lock(&self.schemas);
         if let Some(known) = schemas.get(place) {
@@ -141,7 +139,18 @@ impl Service {
     }
 }
 
-/// A call of an operation.
+fn authority(url: &str) -> Option<Authority> {
+    parse_url(url).ok()?.authority().cloned()
+}
+
+fn is_number_or_localhost(host: &str) -> bool {
+    host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+}
+
+fn faulty(error: HttpError) -> OpenApiError {
+    OpenApiError::new(OpenApiErrorKind::Request, error.to_string())
+}
+
 #[derive(Clone, Copy)]
 struct Call<'a> {
     service: &'a Service,
@@ -164,7 +173,7 @@ impl Call<'_> {
         let (response, authorization) = self.authorized(request).await?;
         let answer = self.answer(response, authorization.redactor).await?;
         if answer.status.is_redirection() {
-            return Ok(redirected(&answer));
+            return Ok(answer.redirected());
         }
         if !answer.status.is_success() {
             return Err(Problem { answer: &answer, operation }.error());
@@ -177,8 +186,8 @@ impl Call<'_> {
         Ok(output)
     }
 
-    /// Sends the request with the credentials of the caller, or of the program. Access tokens that the service refuses
-    /// are replaced once.
+    /// Sends the request with the caller's or the program's credentials. Refused access tokens are replaced
+    /// once.
     async fn authorized(&self, request: Request<Bytes>) -> Result<(HttpResponse, Authorization), ToolError> {
         let Self { service, operation, context } = *self;
         let host = request.uri().authority().map_or("", |authority| authority.as_str());
@@ -187,13 +196,17 @@ impl Call<'_> {
             Some(callers) => callers.choose(host, of_program, is_open(&operation.security))?,
             None => of_program,
         };
-        let scheme = |name: &str| service.document.security_scheme(name);
         let mut is_renewed = false;
         loop {
             let mut request = request.clone();
-            let client = |url: &str| service.client(url);
-            let mut authorization =
-                authorize(&mut request, &operation.security, scheme, credentials, client).await?;
+            let mut authorization = authorize(
+                &mut request,
+                &operation.security,
+                |name| service.document.security_scheme(name),
+                credentials,
+                |url| service.client(url),
+            )
+            .await?;
             let response = self.sent(&request, &authorization.redactor).await?;
             if response.status == StatusCode::UNAUTHORIZED && !is_renewed && authorization.renew().await {
                 is_renewed = true;
@@ -237,8 +250,7 @@ impl Call<'_> {
 
     async fn answer(&self, mut response: HttpResponse, redactor: Redactor) -> Result<Answer, ToolError> {
         let body = if response.status.is_success() {
-            let is_plain = response.check_encoding();
-            is_plain.map_err(|error| self.failed(&error, &redactor))?;
+            response.check_encoding().map_err(|error| self.failed(&error, &redactor))?;
             Unread::new(response.body.all().await.map_err(|error| self.failed(&error, &redactor))?)
         } else {
             Unread::cut(response.body.head(FAILURE_BYTES, FAILURE_TIME).await)
@@ -246,13 +258,13 @@ impl Call<'_> {
         Ok(Answer::new(response.status, &response.headers, body, redactor))
     }
 
-    /// Returns the error of a request without a complete answer.
     fn failed(&self, error: &HttpError, redactor: &Redactor) -> ToolError {
         let may_repeat = self.operation.method.is_idempotent();
         let later = if may_repeat { "Call again later." } else { UNKNOWN };
-        let paging = || paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned());
         let (kind, advice) = match error.kind() {
-            HttpErrorKind::TooLarge => (ErrorKind::Failed, paging()),
+            HttpErrorKind::TooLarge => {
+                (ErrorKind::Failed, paging(self.operation).unwrap_or_else(|| "Ask for less.".to_owned()))
+            }
             HttpErrorKind::TimedOut => (ErrorKind::TimedOut, later.to_owned()),
             HttpErrorKind::Connection => (ErrorKind::Failed, later.to_owned()),
             _ => (ErrorKind::Failed, "Another call will fail as well.".to_owned()),
@@ -266,12 +278,11 @@ impl Call<'_> {
 
 const UNKNOWN: &str = "The service may have done it or not: check before you call again.";
 
-/// Returns whether the same request may succeed soon.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }
 
-/// Sends a request, and follows redirects within its server, up to a number of them.
+/// Sends a request, and follows a limited number of redirects within its server.
 async fn redirects_followed(
     client: &HttpClient,
     mut request: Request<Bytes>,
@@ -287,7 +298,7 @@ async fn redirects_followed(
     }
 }
 
-/// Returns the address to send the same request to, if an answer redirects it within its server.
+/// Returns the address of a redirect within the server.
 fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
     match response.status.as_u16() {
@@ -298,17 +309,7 @@ fn redirect(request: &Request<Bytes>, response: &HttpResponse) -> Option<Uri> {
     let place = response.headers.get(LOCATION)?.to_str().ok()?;
     let uri: Uri = join(&request.uri().to_string(), place.split('#').next()?).parse().ok()?;
     let is_same = uri.scheme() == request.uri().scheme() && uri.authority() == request.uri().authority();
-    is_same.then_some(uri)
-}
-
-/// Returns the output for a redirect that is not followed. The place may be what the model wants, such as a download.
-fn redirected(answer: &Answer) -> ToolOutput {
-    ToolOutput::text(match answer.place() {
-        Some(place) => {
-            format!("The service has answered {}: it is at {place}, which was not fetched.", answer.status)
-        }
-        None => format!("The service has answered {} without content.", answer.status),
-    })
+    if is_same { Some(uri) } else { None }
 }
 
 /// Fetches a document from an address that the program has chosen.
@@ -320,7 +321,6 @@ pub(crate) async fn fetch_document(
     settings: &RequestSettings,
     max_bytes: usize,
 ) -> Result<String, OpenApiError> {
-    let faulty = |error: HttpError| OpenApiError::new(OpenApiErrorKind::Request, error.to_string());
     let client = HttpClient::new(settings.limits.clone().with_max_bytes(max_bytes));
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = parse_url(url).map_err(faulty)?;
@@ -328,10 +328,8 @@ pub(crate) async fn fetch_document(
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     let mut response = redirects_followed(&client, request).await.map_err(faulty)?;
     if response.status != StatusCode::OK {
-        return Err(OpenApiError::new(
-            OpenApiErrorKind::Request,
-            format!("the answer is {}", response.status),
-        ));
+        let message = format!("the answer is {}", response.status);
+        return Err(OpenApiError::new(OpenApiErrorKind::Request, message));
     }
     response.check_encoding().map_err(faulty)?;
     let body = response.body.all().await.map_err(faulty)?;
@@ -339,60 +337,4 @@ pub(crate) async fn fetch_document(
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::client::{Namespaces, OpenApiTools};
-    use std::io::{Read, Write};
-    use std::net::TcpListener;
-    use std::thread;
-
-    /// Answers one request with `1`, if one comes.
-    fn service() -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.read(&mut [0; 4_096]);
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n1").unwrap();
-        });
-        format!("127.0.0.1:{port}")
-    }
-
-    #[tokio::test]
-    async fn servers_that_a_document_from_elsewhere_names_must_be_public() {
-        let elsewhere = "https://docs.example/openapi.json";
-        let server = |host: &str| format!("http://{host}/v1");
-        let local = |host: &str| host.replace("127.0.0.1", "localhost");
-        let first = service();
-        let other = service();
-        let own = service();
-        for (address, server, base_url, is_allowed) in [
-            (elsewhere.to_owned(), server(&first), None, false),
-            // A name is checked after it was resolved.
-            (elsewhere.to_owned(), server(&local(&first)), None, false),
-            (elsewhere.to_owned(), "http://[::ffff:10.0.0.1]".to_owned(), None, false),
-            (format!("http://{first}/openapi.json"), server(&other), None, false),
-            (format!("http://{first}/openapi.json"), "/v1".to_owned(), None, true),
-            (elsewhere.to_owned(), server(&other), Some(server(&other)), true),
-            // The text of a document has no address: the program has it from a place of its own.
-            (String::new(), server(&own), None, true),
-        ] {
-            let document = format!(
-                r#"{{"openapi": "3.1.0", "servers": [{{"url": "{server}"}}], "paths": {{"/": {{"get": {{"operationId": "call"}}}}}}}}"#
-            );
-            let mut builder = OpenApiTools::builder().namespaces(Namespaces::None);
-            if let Some(base_url) = base_url {
-                builder = builder.base_url(base_url);
-            }
-            let tools = builder.read(&document, &address).unwrap().registry().unwrap();
-            match tools.call("call", "{}").await {
-                Ok(output) => assert!(is_allowed && output.to_text() == "1", "{address} {server}"),
-                Err(error) => {
-                    assert!(
-                        !is_allowed && error.to_string().contains("is not public"),
-                        "{address} {server}: {error}"
-                    );
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -18,10 +18,10 @@ use toolkit_core::{
     ToolRegistry,
 };
 
-/// The operations of an OpenAPI document as tools.
+/// Turns the operations of an OpenAPI document into tools.
 ///
-/// The document may be of OpenAPI 3.0, 3.1 or 3.2, or of Swagger 2.0. [`registry`](Self::registry) is the usual way to
-/// the tools. The toolset is also a [`ToolProvider`], for a registry with other tools.
+/// The document may be of OpenAPI 3.0, 3.1 or 3.2, or of Swagger 2.0. [`registry`](Self::registry) is the
+/// usual way to the tools. As a [`ToolProvider`], the toolset joins other tools.
 ///
 /// ```
 /// use toolkit_ai::llm::ApiFormat;
@@ -45,10 +45,8 @@ use toolkit_core::{
 #[doc(alias("swagger", "from_openapi"))]
 pub struct OpenApiTools {
     tools: Vec<Arc<dyn Tool>>,
-    /// The indices of the tools, by their names.
     by_name: BTreeMap<String, usize>,
     issues: Vec<OpenApiIssue>,
-    /// Whether the tools are found by tool search.
     has_search: bool,
 }
 
@@ -64,15 +62,15 @@ impl OpenApiTools {
     /// Reads the document in a file.
     ///
     /// # Errors
-    /// The file cannot be read, or one of [`from_document`](Self::from_document).
+    /// The file cannot be read, or those of [`from_document`](Self::from_document).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, OpenApiError> {
         Self::builder().read_file(path)
     }
 
-    /// Fetches the document from an address, and reads it.
+    /// Fetches the document from an address.
     ///
     /// # Errors
-    /// The document cannot be fetched, or one of [`from_document`](Self::from_document).
+    /// The document cannot be fetched, or those of [`from_document`](Self::from_document).
     pub async fn from_address(address: &str) -> Result<Self, OpenApiError> {
         Self::builder().read_address(address).await
     }
@@ -83,7 +81,7 @@ impl OpenApiTools {
         OpenApiToolsBuilder::default()
     }
 
-    /// Returns what of the document was changed or left out, in the order of the places.
+    /// Returns what was changed or left out, in the document's order.
     #[must_use]
     pub fn issues(&self) -> &[OpenApiIssue] {
         &self.issues
@@ -101,10 +99,10 @@ impl OpenApiTools {
         self.tools.is_empty()
     }
 
-    /// Returns a registry of the tools. Tool search is on if there are more tools than
-    /// [`tool_search_above`](OpenApiToolsBuilder::tool_search_above) says, which is 40 by default.
+    /// Returns a registry that shares the tools.
     ///
-    /// The registry shares the tools with this toolset.
+    /// Tool search is on if there are more than
+    /// [`tool_search_above`](OpenApiToolsBuilder::tool_search_above), 40 by default.
     ///
     /// # Errors
     /// A tool has a schema that cannot be checked.
@@ -119,19 +117,19 @@ impl OpenApiTools {
     }
 }
 
-/// The tools, so that `.tools(service)` gives them to an agent.
+/// Lets `.tools(service)` give the tools to an agent.
 impl IntoRegistrySource for OpenApiTools {
     fn into_registry_source(self) -> RegistrySource {
         match self.registry() {
             Ok(registry) => registry.into_registry_source(),
-            // With the problems, which the function that takes the source reports.
+            // The function that takes the source reports the problems.
             Err(_) => RegistrySource::from_provider(self),
         }
     }
 }
 
-/// The tools are those of [`registry`](OpenApiTools::registry). With tool search, they are marked as deferred, and the
-/// registry that they are added to turns tool search on itself.
+/// Provides the tools of [`registry`](OpenApiTools::registry). With tool search, they are deferred, and turn
+/// it on in their registry.
 impl ToolProvider for OpenApiTools {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|tool| tool.definition().clone()).collect()

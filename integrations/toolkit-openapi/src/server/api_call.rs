@@ -15,10 +15,10 @@ use toolkit_core::context::Progress;
 use toolkit_core::{CancellationToken, RunContext, ToolCall, ToolError};
 use toolkit_http::server::HttpBody;
 
-/// The maximum number of progress reports that a slow client has not received. Further reports are dropped.
+/// The maximum progress reports that wait for a slow client. Further ones are dropped.
 const MAX_REPORTS: usize = 64;
 
-/// Runs the tool with the published name `name`, and returns the response to the request.
+/// Runs the tool with the published name `name`, and returns the response.
 ///
 /// # Errors
 /// The request cannot be read, or too many calls are running.
@@ -33,13 +33,17 @@ pub(super) async fn call(
         let text = "the body must be JSON, with the header `content-type: application/json`";
         return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
     }
-    let arguments = std::str::from_utf8(&body)
-        .map_err(|_| ProblemDetails::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
-    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    let permit = api.calls.admit().map_err(|busy| {
-        ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, busy.message())
-            .with_retry_after(Duration::from_secs(1))
-    })?;
+    let Ok(text) = std::str::from_utf8(&body) else {
+        return Err(ProblemDetails::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"));
+    };
+    let arguments = if text.trim().is_empty() { "{}" } else { text };
+    let permit = match api.calls.admit() {
+        Ok(permit) => permit,
+        Err(busy) => {
+            return Err(ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, busy.message())
+                .with_retry_after(Duration::from_secs(1)));
+        }
+    };
     let call = ToolCall::new(api.next_call_id(), api.names().unspell(name), arguments);
     let wait = wait(&parts.headers);
     let accepts_events = accepts_events(&parts.headers);
@@ -53,49 +57,56 @@ pub(super) async fn call(
         return Ok(response(outcome));
     }
     let (reports, progress) = mpsc::channel(MAX_REPORTS);
-    let run = run.on_progress(move |report: Progress| {
-        let _ = reports.try_send(report);
-    });
+    let reporting_run = run.on_progress(move |report: Progress| drop(reports.try_send(report)));
     let api = api.clone();
     Ok(event_stream(progress, async move {
         let _permit = permit;
-        dispatch(&api, run, call, wait).await
+        dispatch(&api, reporting_run, call, wait).await
     }))
 }
 
 async fn dispatch(api: &Api, run: RunContext, call: ToolCall, wait: Option<Duration>) -> Outcome {
     let tool = call.name.clone();
     let dispatcher = api.dispatcher.clone().with_run(run);
-    let ended = dispatcher.dispatch_found(call, CancellationToken::new());
+    let running = dispatcher.dispatch_found(call, CancellationToken::new());
     let ended = match wait {
-        None => Ok(ended.await),
-        Some(limit) => timeout(limit, ended).await.map_err(|_| ToolError::timed_out(&tool, limit)),
+        None => Ok(running.await),
+        Some(limit) => timeout(limit, running).await.map_err(|_| ToolError::timed_out(&tool, limit)),
     };
-    ended.and_then(|(result, _)| result.outcome)
+    ended?.0.outcome
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted
-        .flat_map(|value| value.split(','))
-        .filter_map(|range| range.split(';').next())
-        .any(|range| range.trim().eq_ignore_ascii_case("text/event-stream"))
+    for value in headers.get_all(ACCEPT) {
+        for range in value.to_str().unwrap_or_default().split(',') {
+            let media_type = range.split(';').next().unwrap_or_default();
+            if media_type.trim().eq_ignore_ascii_case("text/event-stream") {
+                return true;
+            }
+        }
+    }
+    false
 }
 
-/// Returns the time that the client waits, in seconds: the preference `wait` (RFC 7240).
+/// Returns the seconds that the client waits: the preference `wait` (RFC 7240).
 fn wait(headers: &HeaderMap) -> Option<Duration> {
-    let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    let mut waits = preferences.flat_map(|value| value.split([',', ';'])).filter_map(|preference| {
-        let (name, value) = preference.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("wait").then(|| value.trim().trim_matches('"').parse().ok())?
-    });
-    waits.next().map(Duration::from_secs)
+    for header in headers.get_all("prefer") {
+        for preference in header.to_str().unwrap_or_default().split([',', ';']) {
+            let Some((name, value)) = preference.split_once('=') else { continue };
+            if name.trim().eq_ignore_ascii_case("wait")
+                && let Ok(seconds) = value.trim().trim_matches('"').parse()
+            {
+                return Some(Duration::from_secs(seconds));
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -34,19 +34,19 @@ impl BoundApi {
         self.address
     }
 
-    /// Returns the URL of the page of documentation.
+    /// Returns the documentation page's URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{}/", self.address, self.api.path)
     }
 
-    /// Serves clients until the process receives an interrupt or a request to terminate.
+    /// Serves clients until the process is interrupted or told to terminate.
     pub async fn run(self) {
         self.run_until(terminated()).await;
     }
 
-    /// Serves clients until `stop` is ready. The server then accepts no further calls, and waits for running calls
-    /// within the [grace](super::OpenApiServer::with_grace) time.
+    /// Serves clients until `stop` is ready, then only running calls within the
+    /// [grace](super::OpenApiServer::with_grace) time.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         let service = HttpService::new(self.api.clone());
         self.api.guards.serve(self.listener, move |request| service.clone().handle(request), stop).await;

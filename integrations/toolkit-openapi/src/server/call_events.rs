@@ -15,18 +15,16 @@ use tokio::time::sleep;
 use toolkit_core::context::Progress;
 use toolkit_http::server::HttpBody;
 
-/// The time without an event after which a comment is sent. Proxies and clients close a connection on which nothing is
-/// sent for a while.
+/// The time without an event after which a comment keeps the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A call that has not ended.
 struct RunningCall {
     progress: Receiver<Progress>,
     outcome: Pin<Box<dyn Future<Output = Outcome> + Send>>,
 }
 
-/// Returns a response with an event `progress` for each report, and then an event `result` or `error`. Dropping its body
-/// drops the call.
+/// Returns a response with events `progress`, and last an event `result` or `error`. Dropping its body drops
+/// the call.
 pub(super) fn event_stream(
     progress: Receiver<Progress>,
     outcome: impl Future<Output = Outcome> + Send + 'static,
@@ -37,12 +35,12 @@ pub(super) fn event_stream(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies such as nginx do not collect the events.
+    // Keeps proxies such as nginx from collecting the events.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
 
-/// Waits for the next report or the time of a comment, or for the end with the reports before it.
+/// Waits for the next report, the time of a comment, or the end with the reports before it.
 async fn next(running: Option<RunningCall>) -> Option<(String, Option<RunningCall>)> {
     let mut running = running?;
     let outcome = tokio::select! {
@@ -66,7 +64,7 @@ fn of_report(report: &Progress) -> String {
     event("progress", &value!({"fraction": report.fraction, "message": report.message}).to_string())
 }
 
-/// Returns an event with JSON. The JSON of a tool may have several lines.
+/// Returns an event with JSON, which may have several lines.
 fn event(name: &str, json: &str) -> String {
     let mut event = format!("event: {name}\n");
     for line in json.split(['\n', '\r']) {

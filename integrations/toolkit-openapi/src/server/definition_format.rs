@@ -8,14 +8,11 @@ use toolkit_core::output::OutputForm;
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 
-/// The place of the schemas in the document.
 const SCHEMAS: &str = "#/components/schemas";
 
-/// The format for tool definitions as operations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct DocumentFormat;
 
-/// The operation of one tool, and its schemas.
 pub(super) struct ToolOperation {
     name: String,
     tag: Option<String>,
@@ -23,8 +20,8 @@ pub(super) struct ToolOperation {
     schemas: Map<String, Value>,
 }
 
-/// Returns the OpenAPI document (3.1) of the tools of a registry, as an
-/// [`OpenApiServer`](super::OpenApiServer) publishes it without settings.
+/// Returns a registry's OpenAPI document (3.1), as an [`OpenApiServer`](super::OpenApiServer) without
+/// settings publishes it.
 ///
 /// ```
 /// use toolkit_ai::prelude::*;
@@ -49,16 +46,14 @@ pub fn openapi_document(registry: &ToolRegistry) -> Value {
 
 pub(super) fn document(registry: &ToolRegistry, info: Value) -> Value {
     let operations = registry.definitions(DocumentFormat);
-    let mut tags: Vec<&str> = operations.iter().filter_map(|tool| tool.tag.as_deref()).collect();
-    tags.sort_unstable();
-    tags.dedup();
-    let tags: Vec<Value> = tags.into_iter().map(|tag| json!({"name": tag})).collect();
-    let paths = operations
-        .iter()
-        .map(|tool| (format!("/tools/{}", tool.name), json!({"post": tool.operation})))
-        .collect::<Map<_, _>>();
+    let mut namespaces: Vec<&str> = operations.iter().filter_map(|tool| tool.tag.as_deref()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let tags: Vec<Value> = namespaces.into_iter().map(|name| json!({ "name": name })).collect();
+    let mut paths = Map::new();
     let mut schemas = Map::from_iter([("Problem".to_owned(), problem())]);
     for tool in operations.iter() {
+        paths.insert(format!("/tools/{}", tool.name), json!({"post": tool.operation}));
         schemas.extend(tool.schemas.clone());
     }
     let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
@@ -98,12 +93,14 @@ impl ToolFormat for DocumentFormat {
         names: &WireNames,
         earlier: &mut dyn FnMut(usize) -> Option<Arc<ToolOperation>>,
     ) -> (Self::Rendered, Vec<Arc<ToolOperation>>) {
-        let render = |(index, definition): (usize, &&ToolDefinition)| {
+        let mut fragments = Vec::with_capacity(tools.len());
+        for (index, definition) in tools.iter().enumerate() {
             let name = names.spell(definition.name.as_str());
-            let unchanged = earlier(index).filter(|tool| tool.name == name);
-            unchanged.unwrap_or_else(|| Arc::new(ToolOperation::new(definition, name)))
-        };
-        let fragments: Vec<_> = tools.iter().enumerate().map(render).collect();
+            fragments.push(match earlier(index) {
+                Some(unchanged) if unchanged.name == name => unchanged,
+                _ => Arc::new(ToolOperation::new(definition, name)),
+            });
+        }
         (fragments.clone().into(), fragments)
     }
 }
@@ -136,7 +133,7 @@ impl ToolOperation {
     }
 }
 
-/// Returns the media types of the output: one if the return type of the tool tells its form, and otherwise all.
+/// Returns the media types of the output: one if the tool's return type tells its form, otherwise all.
 fn response_content(definition: &ToolDefinition, name: &str, schemas: &mut Map<String, Value>) -> Value {
     let schema = definition.output_schema().map(|schema| add_schema(schemas, schema, name, "result"));
     let json = json!({"schema": schema.unwrap_or_else(|| json!({}))});
@@ -159,60 +156,72 @@ fn request_body(definition: &ToolDefinition, name: &str, schemas: &mut Map<Strin
         return None;
     }
     let mut body = json!({"schema": add_schema(schemas, parameters, name, "arguments")});
-    let examples = definition.metadata.input_examples.iter().enumerate();
-    let examples: Value =
-        examples.map(|(index, value)| (format!("example{}", index + 1), json!({"value": value}))).collect();
-    if examples.as_object().is_some_and(|examples| !examples.is_empty()) {
-        body["examples"] = examples;
+    for (index, value) in definition.metadata.input_examples.iter().enumerate() {
+        body["examples"][format!("example{}", index + 1)] = json!({ "value": value });
     }
     let required = parameters.get("required").and_then(Value::as_array);
     let is_required = required.is_some_and(|required| !required.is_empty());
     Some(json!({"required": is_required, "content": {"application/json": body}}))
 }
 
-/// Adds a schema of a tool and its definitions to the schemas of the document. Returns the reference to it.
+/// Adds a tool's schema and its definitions to the document's, and returns the reference to it.
 ///
-/// The last part of a component's name, after the last dot, is either `kind` or a definition with `kind`. Thus no two
-/// schemas have the same name.
+/// The last part of a component's name, after the last dot, is either `kind` or a definition with `kind`.
+/// Thus no two schemas have the same name.
 fn add_schema(schemas: &mut Map<String, Value>, schema: &Value, tool: &str, kind: &str) -> Value {
     let mut schema = schema.clone();
     booleans_to_objects(&mut schema);
-    let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
-    let definitions = definitions.and_then(|definitions| match definitions {
-        Value::Object(definitions) => Some(definitions),
-        _ => None,
-    });
-    let definitions = definitions.unwrap_or_default();
-    let names = WireNames::new(NameRule::LONG_DASHES, definitions.keys().map(String::as_str));
-    let whole = format!("{tool}.{kind}");
-    let of_definition = |name: &str| format!("{tool}.{}_{kind}", names.spell(name));
-    let refer = |schema: &mut Value| {
-        each_subschema(schema, &mut |keywords| {
-            let target =
-                keywords.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-            let Some(target) = target else { return };
-            let target = match target.strip_prefix("/$defs/") {
-                Some(target) => {
-                    let (name, rest) = target.split_at(target.find('/').unwrap_or(target.len()));
-                    let name = name.replace("~1", "/").replace("~0", "~");
-                    format!("{SCHEMAS}/{}{rest}", of_definition(&name))
-                }
-                None => format!("{SCHEMAS}/{whole}{target}"),
-            };
-            keywords.insert("$ref".to_owned(), target.into());
-        });
-    };
-    refer(&mut schema);
-    for (name, mut definition) in definitions {
-        refer(&mut definition);
-        schemas.insert(of_definition(&name), definition);
+    let mut definitions = Map::new();
+    if let Value::Object(keywords) = &mut schema
+        && let Some(Value::Object(own)) = keywords.shift_remove("$defs")
+    {
+        definitions = own;
     }
+    let names = WireNames::new(NameRule::LONG_DASHES, definitions.keys().map(String::as_str));
+    let components = ComponentNames { tool, kind, names };
+    each_subschema(&mut schema, &mut |keywords| components.rename_reference(keywords));
+    for (name, mut definition) in definitions {
+        each_subschema(&mut definition, &mut |keywords| components.rename_reference(keywords));
+        schemas.insert(components.of_definition(&name), definition);
+    }
+    let whole = components.whole();
     let reference = json!({"$ref": format!("{SCHEMAS}/{whole}")});
     schemas.insert(whole, schema);
     reference
 }
 
-/// Returns the schema of a problem.
+/// The document's names for a tool's schema and its definitions.
+struct ComponentNames<'a> {
+    tool: &'a str,
+    kind: &'a str,
+    names: WireNames,
+}
+
+impl ComponentNames<'_> {
+    fn whole(&self) -> String {
+        format!("{}.{}", self.tool, self.kind)
+    }
+
+    fn of_definition(&self, name: &str) -> String {
+        format!("{}.{}_{}", self.tool, self.names.spell(name), self.kind)
+    }
+
+    /// Makes a reference within the schema one within the document.
+    fn rename_reference(&self, keywords: &mut Map<String, Value>) {
+        let Some(reference) = keywords.get("$ref").and_then(Value::as_str) else { return };
+        let Some(pointer) = reference.strip_prefix('#') else { return };
+        let target = match pointer.strip_prefix("/$defs/") {
+            Some(path) => {
+                let (escaped, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+                let name = escaped.replace("~1", "/").replace("~0", "~");
+                format!("{SCHEMAS}/{}{rest}", self.of_definition(&name))
+            }
+            None => format!("{SCHEMAS}/{}{pointer}", self.whole()),
+        };
+        keywords.insert("$ref".to_owned(), target.into());
+    }
+}
+
 fn problem() -> Value {
     json!({
         "type": "object",

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use toolkit_core::ToolContext;
 
-/// The HTTP request behind a call. Clones are cheap.
+/// Gives tools the HTTP request behind a call. Clones are cheap.
 ///
 /// A tool takes the caller as state, or gets it with [`HttpCaller::from_context`]:
 ///
@@ -31,26 +31,26 @@ impl HttpCaller {
         Self(Arc::new(parts))
     }
 
-    /// Returns the caller of a call; `None` if the call does not come over HTTP.
+    /// Returns the caller; `None` if the call does not come over HTTP.
     #[must_use]
     pub fn from_context(context: &ToolContext) -> Option<&Self> {
         context.state::<Self>()
     }
 
-    /// Returns a header of the request; `None` if the header is missing or not text.
+    /// Returns a header; `None` if it is missing or not text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.0.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns an extension of the request, such as token claims added by a layer of the program's own router.
+    /// Returns an extension of the request, such as token claims that a layer of your router has added.
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.extensions.get()
     }
 }
 
-// `Debug` shows no headers, because they may contain secrets.
+// Headers may contain secrets.
 impl fmt::Debug for HttpCaller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpCaller").field("path", &self.0.uri.path()).finish_non_exhaustive()

@@ -19,10 +19,12 @@ use std::task::{Context, Poll};
 use toolkit_http::server::HttpBody;
 use tower_service::Service;
 
-/// The policy of all responses but the page. The output of a tool may be HTML, and must not run in a browser.
+/// The policy of all responses but the page: HTML in a tool's output must not run in a browser.
 const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
-/// A server as a tower service, for requests with bodies of any HTTP library. Clones share limits.
+/// Serves an API as a tower service, for request bodies of any HTTP library.
+///
+/// Clones share limits.
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;
@@ -34,30 +36,27 @@ const OUTPUT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none';
 #[derive(Clone)]
 pub struct HttpService {
     api: Arc<Api>,
-    /// Whether a router may have taken the path of the server off the paths of requests.
+    /// Whether a router may have removed the server's path from requests.
     may_be_nested: bool,
 }
 
 impl HttpService {
-    /// Creates a service that answers requests below the path of the server only.
+    /// Creates a service that answers requests below the server's path only.
     pub(super) fn new(api: Arc<Api>) -> Self {
         Self { api, may_be_nested: false }
     }
 
-    /// Answers requests without the path of the server, too.
+    /// Answers requests without the server's path, too.
     pub(super) fn nested(self) -> Self {
         Self { may_be_nested: true, ..self }
     }
 
-    /// Answers a request that the guards accept.
     pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
-        let guards = &self.api.guards;
-        let answer = guards.guard(request, async |parts, body| match guards.authorize(&parts.headers) {
-            Ok(()) => self.answer(parts, body).await,
+        let guarded = self.api.guards.guard(request, async |parts, body| self.answer(parts, body).await);
+        let mut response = match guarded.await {
+            Ok(response) => response,
             Err(refusal) => ProblemDetails::from(refusal).into_response(),
-        });
-        let mut response =
-            answer.await.unwrap_or_else(|refusal| ProblemDetails::from(refusal).into_response());
+        };
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(CONTENT_SECURITY_POLICY).or_insert(OUTPUT_POLICY);
@@ -65,6 +64,9 @@ impl HttpService {
     }
 
     async fn answer(&self, parts: Parts, body: HttpBody) -> Response<HttpBody> {
+        if let Err(refusal) = self.api.guards.authorize(&parts.headers) {
+            return ProblemDetails::from(refusal).into_response();
+        }
         let Some(route) = self.route(parts.uri.path()) else {
             let message = "there is nothing at this path; `openapi.json` lists the operations";
             return ProblemDetails::new(StatusCode::NOT_FOUND, message).into_response();
@@ -90,8 +92,10 @@ impl HttpService {
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        let below = path.strip_prefix(self.api.path.as_str()).and_then(Route::from_path);
-        below.or_else(|| Route::from_path(path).filter(|_| self.may_be_nested))
+        match path.strip_prefix(self.api.path.as_str()).and_then(Route::from_path) {
+            None if self.may_be_nested => Route::from_path(path),
+            below => below,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The page of documentation: HTML made from the document, without scripts and without other assets.
+//! The page of documentation: HTML made from the document, without scripts and other assets.
 
 use serde_json::Value;
 use std::fmt::Write;
@@ -8,11 +8,10 @@ const STYLE: &str = "body{font-family:system-ui,sans-serif;line-height:1.5;margi
 code,pre{font-family:ui-monospace,monospace}pre{overflow-x:auto}td,th{padding:.2rem 1rem .2rem 0;text-align:left;\
 vertical-align:top}section{border-top:1px solid;margin-top:2rem}p,td{white-space:pre-line}";
 
-/// The policy of the page: nothing is loaded, and only the one style applies, which the digest names.
+/// The policy of the page: nothing is loaded, and only the style with this digest applies.
 pub(super) const PAGE_POLICY: &str = "default-src 'none'; style-src 'sha256-lAVxBZhQnt/yn11lkKZPw97ZjRqCVIagysXX5cpe++o='; base-uri 'none'; form-action 'none'; \
 frame-ancestors 'none'";
 
-/// Returns the page of a document.
 pub(super) fn page(document: &Value) -> String {
     let title = escaped(text(&document["info"]["title"]));
     let version = escaped(text(&document["info"]["version"]));
@@ -62,7 +61,7 @@ fn add_operation(page: &mut String, document: &Value, path: &str, operation: &Va
         }
         page.push_str("</table>\n");
     }
-    for example in body["examples"].as_object().into_iter().flat_map(|examples| examples.values()) {
+    for (_, example) in body["examples"].as_object().into_iter().flatten() {
         let _ = writeln!(page, "<pre>{}</pre>", escaped(&format!("{:#}", example["value"])));
     }
     let result = &operation["responses"]["200"]["content"]["application/json"]["schema"];
@@ -80,11 +79,11 @@ fn add_operation(page: &mut String, document: &Value, path: &str, operation: &Va
 
 /// Returns the schema that a reference names, or the schema itself.
 fn referred<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let target = schema["$ref"].as_str().and_then(|target| document.pointer(target.strip_prefix('#')?));
-    target.unwrap_or(schema)
+    let pointer = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
 }
 
-/// Returns the values of a schema in words: types, ranges, allowed values, formats and the default.
+/// Describes a schema's values: types, ranges, allowed values, formats and the default.
 fn kind(document: &Value, schema: &Value) -> String {
     let mut words = describe(SchemaRef::new(document, schema)).unwrap_or_else(|| "any".to_owned());
     if let Some(default) = schema.get("default") {

@@ -8,10 +8,8 @@ use toolkit_core::error::{Pending, ViolationKind};
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_http::server::{HttpBody, Refusal};
 
-/// The body of a response to a failed request.
 #[derive(Debug, Serialize)]
 pub(super) struct ProblemDetails {
-    /// The name of the status.
     title: &'static str,
     status: u16,
     detail: String,
@@ -25,10 +23,9 @@ pub(super) struct ProblemDetails {
     retry_after: Option<Duration>,
 }
 
-/// What is wrong with one argument.
 #[derive(Debug, Serialize)]
 struct InvalidArgument {
-    /// The path of the argument, such as `filters[2].max`.
+    /// The argument's path, such as `filters[2].max`.
     path: String,
     kind: ViolationKind,
     detail: String,
@@ -51,7 +48,6 @@ impl ProblemDetails {
         Self { retry_after: Some(wait), ..self }
     }
 
-    /// Returns the problem as JSON.
     pub(super) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -96,14 +92,14 @@ impl From<Refusal> for ProblemDetails {
     }
 }
 
-/// Returns the status of a failed call.
 fn status(error: &ToolError) -> StatusCode {
     match error.kind() {
         ErrorKind::InvalidJson => StatusCode::BAD_REQUEST,
         ErrorKind::Denied => StatusCode::FORBIDDEN,
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Pending => StatusCode::CONFLICT,
-        // The tool works: it is the call that it cannot do, now or ever. A defect of the tool is one of the other kinds.
+        // The tool works, but cannot do this call now or ever. A defect of the tool is one of the other
+        // kinds.
         ErrorKind::Failed if error.is_retryable() => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::Failed | ErrorKind::InvalidArguments | ErrorKind::Retry => {
             StatusCode::UNPROCESSABLE_ENTITY

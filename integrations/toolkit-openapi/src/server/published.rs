@@ -8,7 +8,6 @@ use toolkit_core::name::WireNames;
 use toolkit_core::{CallId, Dispatcher};
 use toolkit_http::server::HttpGuards;
 
-/// The settings of a server.
 #[derive(Clone)]
 pub(super) struct Api {
     pub(super) dispatcher: Dispatcher,
@@ -36,7 +35,6 @@ impl Api {
         }
     }
 
-    /// Returns the document of the tools that can be called now.
     pub(super) fn document(&self) -> Value {
         let mut info = json!({"title": self.title, "version": self.version});
         if let Some(description) = &self.description {
@@ -54,12 +52,11 @@ impl Api {
         document
     }
 
-    /// Returns the published names of the tools.
     pub(super) fn names(&self) -> WireNames {
         self.dispatcher.registry().wire_names(&DocumentFormat)
     }
 
-    /// Returns a call id, unique among all calls of the server.
+    /// Returns a call id that is unique in the server.
     pub(super) fn next_call_id(&self) -> CallId {
         format!("http_{}", self.calls.next_number()).into()
     }

@@ -10,10 +10,9 @@ use toolkit_core::output::serde::tool_output;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
 use toolkit_http::server::HttpBody;
 
-/// The end of a call.
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
-/// Returns the response to a call: JSON, text, the bytes of a media item, a list of several contents, or a problem.
+/// Returns the response to a call: JSON, text, bytes of a media item, a list of contents, or a problem.
 pub(super) fn response(outcome: Outcome) -> Response<HttpBody> {
     let output = match outcome {
         Ok(output) => output,
@@ -41,7 +40,6 @@ fn bytes(media: &Media) -> Option<Response<HttpBody>> {
     Some(with_type(media_type, bytes.into()))
 }
 
-/// Returns a response with a text.
 pub(super) fn typed(media_type: &'static str, body: String) -> Response<HttpBody> {
     with_type(HeaderValue::from_static(media_type), body.into())
 }
@@ -52,18 +50,17 @@ fn with_type(media_type: HeaderValue, body: HttpBody) -> Response<HttpBody> {
     response
 }
 
-/// Returns an output as JSON: its structured value, its JSON or text alone, or an object with the list `content`.
+/// Returns an output as JSON: its structured value, its JSON or text, or an object with the list `content`.
 pub(super) fn json(output: &ToolOutput) -> String {
     #[derive(Serialize)]
     #[serde(transparent)]
     struct Whole<'a>(#[serde(serialize_with = "tool_output::serialize")] &'a ToolOutput);
-    let whole = || serde_json::to_string(&Whole(output)).unwrap_or_default();
     match (output.structured(), output.content()) {
         (Some(value), _) => value.to_string(),
         (None, [Content::Json(json)]) => json.as_str().to_owned(),
         (None, [Content::Text(text)]) if output.message().is_empty() => {
             serde_json::to_string(text).unwrap_or_default()
         }
-        _ => whole(),
+        _ => serde_json::to_string(&Whole(output)).unwrap_or_default(),
     }
 }

@@ -3,13 +3,10 @@
 use http::Method;
 use percent_encoding::percent_decode_str;
 
-/// What a path of the server stands for.
 #[derive(Debug, PartialEq)]
 pub(super) enum Route {
-    /// The page of documentation.
     Page,
     Document,
-    /// The tool with this published name.
     Tool(String),
 }
 
@@ -21,12 +18,11 @@ impl Route {
             "/openapi.json" => return Some(Self::Document),
             _ => {}
         }
-        let name = path.strip_prefix("/tools/").filter(|name| !name.is_empty() && !name.contains('/'))?;
-        let name = percent_decode_str(name).decode_utf8().ok()?;
+        let encoded = path.strip_prefix("/tools/").filter(|name| !name.is_empty() && !name.contains('/'))?;
+        let name = percent_decode_str(encoded).decode_utf8().ok()?;
         Some(Self::Tool(name.into_owned()))
     }
 
-    /// Returns whether requests with a method are answered.
     pub(super) fn accepts(&self, method: &Method) -> bool {
         match self {
             Self::Page | Self::Document => matches!(*method, Method::GET | Method::HEAD),

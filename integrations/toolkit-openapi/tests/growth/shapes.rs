@@ -1,12 +1,11 @@
-//! Documents by their size: each shape asks for much with little text. `benches/growth.rs` reads them, too.
+//! Documents by size: each asks for much with little text, also for `benches/growth.rs`.
 
 use serde_json::{Map, Value, json};
 
-/// A part of a document. The names in several parts differ by the shape, except for those of the root.
+/// A document's part, with names by its shape, except the root's.
 #[derive(Default)]
 pub(super) struct Part {
     paths: Map<String, Value>,
-    /// Folders of `components`.
     components: Map<String, Value>,
     root: Map<String, Value>,
 }
@@ -17,7 +16,7 @@ impl Part {
         self
     }
 
-    /// Adds an operation whose required body has a schema, in JSON.
+    /// Adds an operation with a required JSON body.
     fn body(self, path: impl Into<String>, schema: Value) -> Self {
         self.path(path, json!({"post": body("application/json", schema, true)}))
     }
@@ -44,7 +43,6 @@ impl Part {
     }
 }
 
-/// Returns the document of several parts.
 pub(super) fn document(parts: &[Part]) -> String {
     let mut root = json!({"openapi": "3.1.0", "paths": {}, "components": {}});
     for part in parts {
@@ -86,7 +84,7 @@ fn query(name: impl Into<String>, schema: Value) -> Value {
     json!({"name": name.into(), "in": "query", "schema": schema})
 }
 
-/// An item that many paths share. `item` has its operation, and `extra` is in the whole document.
+/// An item of many paths: `item` has its operation, and the whole document `extra`.
 fn shared(name: &'static str, count: usize, item: Value) -> Part {
     let part = Part::default().component("pathItems", name, item);
     part.paths(count, name, |_| reference("pathItems", name))
@@ -160,7 +158,7 @@ pub(super) const SHARED: &[Shape] = &[
     }),
 ];
 
-/// Shapes of single operations: a name, the smaller size, and the part of a size.
+/// Shapes of single operations: name, smaller size, and part.
 pub(super) const SHAPES: &[Shape] = &[
     ("parameters", 1_500, |size| {
         let parameters = list(size, |index| query(format!("p{index}"), json!({})));
@@ -271,10 +269,10 @@ pub(super) const SHAPES: &[Shape] = &[
     ("open comments", 10_000, |size| described("<!--", size)),
 ];
 
-/// The name of a text, its smaller size, and the function that makes it.
+/// A text's name, smaller size, and function.
 type Text = (&'static str, usize, fn(usize) -> String);
 
-/// Documents in YAML: a name, the smaller size, and the text of a size.
+/// YAML documents: name, smaller size, and text.
 pub(super) const YAML: &[Text] = &[
     ("brackets", 4_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[".repeat(size))),
     ("brackets with items", 2_000, |size| format!("openapi: 3.1.0\nx-a: {}", "[a,\n ".repeat(size))),

@@ -1,13 +1,12 @@
-//! References and definitions (`$ref`, `$defs`) in a transformed schema.
+//! References and definitions (`$ref`, `$defs`) after transforms.
 
 use crate::schema::keyword::each_subschema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Updates the references to renamed and hidden properties in the schema `shown`.
+/// Updates the references in the schema `shown` to renamed and hidden properties.
 ///
-/// A reference to a renamed property gets the new name. If references lead to a hidden property, its schema is copied
-/// from `root` to `$defs`, and the references then lead to the copy.
+/// The schema of a hidden property is copied from `root` to `$defs` for them.
 pub(super) fn redirect(
     root: &Value,
     shown: &mut Map<String, Value>,
@@ -26,9 +25,8 @@ pub(super) fn redirect(
         });
         let Some(name) = hidden else { break };
         let Some(definition) = root.get("properties").and_then(|known| known.get(&name)) else { break };
-        if let Some(definitions) = whole
-            .as_object_mut()
-            .and_then(|root| root.entry("$defs").or_insert_with(|| Map::new().into()).as_object_mut())
+        if let Value::Object(keywords) = &mut whole
+            && let Value::Object(definitions) = keywords.entry("$defs").or_insert_with(|| Map::new().into())
         {
             let mut free = name.clone();
             while definitions.contains_key(&free) {
@@ -53,7 +51,7 @@ pub(super) fn redirect(
     }
 }
 
-/// Splits a reference such as `#/properties/a/items` into the property name and the rest of the JSON pointer.
+/// Splits a reference such as `#/properties/a/items` after the property name.
 fn property_reference(reference: &str) -> Option<(String, &str)> {
     let path = reference.strip_prefix("#/properties/")?;
     let (name, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -64,12 +62,17 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Removes unused entries of `$defs` and `definitions` from the schema `root`.
+/// Removes unused `$defs` and `definitions` from the schema `root`.
 pub(super) fn forget_unused(root: &mut Map<String, Value>) {
     const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
     let mut used = BTreeSet::new();
-    let is_used = |(keyword, _): &(&String, &Value)| !DEFINITIONS.contains(&keyword.as_str());
-    let rest = Value::Object(root.iter().filter(is_used).map(|(k, v)| (k.clone(), v.clone())).collect());
+    let mut others = Vec::new();
+    for (keyword, value) in root.iter() {
+        if !DEFINITIONS.contains(&keyword.as_str()) {
+            others.push((keyword.clone(), value.clone()));
+        }
+    }
+    let rest = Value::from_iter(others);
     let mut open = vec![&rest];
     while let Some(value) = open.pop() {
         match value {
@@ -86,8 +89,7 @@ pub(super) fn forget_unused(root: &mut Map<String, Value>) {
                             }
                         }
                         (Some("#"), ..) => {}
-                        // The reference names an anchor or another document. The target is unknown, so all
-                        // definitions are kept.
+                        // The reference names an anchor or another document, so all definitions are kept.
                         _ => return,
                     }
                 }

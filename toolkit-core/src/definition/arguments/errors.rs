@@ -1,14 +1,13 @@
-//! Translation of errors about arguments into the names known to the model.
+//! Translation of errors into the model's argument names.
 
 use super::super::ArgumentTransform;
 use super::Arguments;
 use crate::error::{ToolError, Violation};
 
 impl Arguments {
-    /// Translates the violations of an error into the argument names known to the model.
+    /// Translates the violations of an error into the model's argument names.
     ///
-    /// The model cannot see hidden arguments, so violations of hidden arguments become details for the
-    /// program.
+    /// Those of hidden arguments become details for the program.
     #[cold]
     pub(super) fn translated(&self, error: ToolError) -> ToolError {
         if error.violations().is_empty() {
@@ -34,14 +33,19 @@ impl Arguments {
         translated.with_details(details)
     }
 
-    /// Returns the transform of the argument at the start of `path`, and the rest of `path` after the
-    /// argument name.
+    /// Returns the transform of the first argument in `path`, and the rest of `path`.
     fn changed_at<'a>(&self, path: &'a str) -> Option<(&ArgumentTransform, &'a str)> {
-        let leads_into = |name: &&String| {
-            let rest = path.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let name = self.names.iter().filter(leads_into).max_by_key(|name| name.len())?;
-        self.changes.of(name).zip(path.strip_prefix(name.as_str()))
+        let mut longest: Option<(&str, &str)> = None;
+        for name in &self.names {
+            let Some(rest) = path.strip_prefix(name.as_str()) else { continue };
+            if !rest.is_empty() && !rest.starts_with(['.', '[']) {
+                continue;
+            }
+            if longest.is_none_or(|(other, _)| name.len() > other.len()) {
+                longest = Some((name, rest));
+            }
+        }
+        let (name, rest) = longest?;
+        Some((self.changes.of(name)?, rest))
     }
 }

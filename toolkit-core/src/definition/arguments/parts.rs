@@ -1,4 +1,4 @@
-//! Helpers for the subschemas of an arguments object, including the targets of references.
+//! Subschemas of an arguments object, including the targets of references.
 
 use crate::schema::keyword::Role;
 use crate::schema::keyword::subschemas;
@@ -6,31 +6,30 @@ use crate::schema::{SchemaRef, violations};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The maximum number of `$ref` references followed in a row.
+/// The maximum number of `$ref` followed in a row.
 pub(super) const MOST_REFERENCES: usize = 8;
 
-/// Returns the names of all arguments described by the schema `root`.
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     each_part(root, root, &mut |part, _| {
-        names.extend(
-            part.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| &**name),
-        );
+        if let Some(Value::Object(properties)) = part.get("properties") {
+            names.extend(properties.keys().map(String::as_str));
+        }
     });
     names
 }
 
-/// Returns the unconditional schemas of the argument `name`. Every value of the argument must match all these
-/// schemas.
+/// Returns the unconditional schemas of the argument `name`, all of which a value must match.
 pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     each_part(root, root, &mut |part, always| {
-        demands.extend(part.get("properties").and_then(|properties| properties.get(name)).filter(|_| always));
+        if always && let Some(properties) = part.get("properties") {
+            demands.extend(properties.get(name));
+        }
     });
     demands
 }
 
-/// Returns whether the argument `name` is unconditionally required.
 pub(super) fn is_required(root: &Value, name: &str) -> bool {
     let mut required = false;
     each_part(root, root, &mut |part, always| {
@@ -39,8 +38,7 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
     required
 }
 
-/// Returns whether the schema `root` explicitly accepts arguments of any name, or of any name matching a
-/// pattern.
+/// Returns whether the schema explicitly accepts any name, or any that matches a pattern.
 pub(super) fn takes_any_name(root: &Value) -> bool {
     let keywords = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
     let mut found = false;
@@ -51,15 +49,15 @@ pub(super) fn takes_any_name(root: &Value) -> bool {
     found
 }
 
-/// Returns whether `schema` accepts `value`. Keywords that [`violations`] does not check are ignored.
+/// Returns whether `schema` accepts `value`, by the keywords that [`violations`] checks.
 pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
     *schema != Value::Bool(false) && violations(SchemaRef::new(root, schema), value).is_empty()
 }
 
-/// Visits `schema` and every subschema for the same JSON object, including the targets of references.
+/// Visits `schema` and every subschema for the same object, including the targets of references.
 ///
-/// The second argument of `visit` tells whether the subschema always applies. A subschema under `allOf`
-/// always applies, but a branch of `anyOf`, for instance, does not.
+/// The second argument of `visit` tells whether the subschema always applies: under `allOf` it does, in a
+/// branch of `anyOf` it does not.
 pub(super) fn each_part<'a>(
     root: &'a Value,
     schema: &'a Value,
@@ -84,7 +82,6 @@ pub(super) fn each_part<'a>(
     walk(root, schema, MOST_REFERENCES, true, visit);
 }
 
-/// Returns the target in `root` of the `$ref` among `keywords`.
 pub(super) fn target<'a>(root: &'a Value, keywords: &Map<String, Value>) -> Option<&'a Value> {
     root.pointer(keywords.get("$ref")?.as_str()?.strip_prefix('#')?)
 }

@@ -6,10 +6,8 @@ use super::definitions::{forget_unused, redirect};
 use super::parts::{MOST_REFERENCES, each_part, strings, target};
 use serde_json::{Map, Value};
 
-/// Returns the schema of the transformed arguments, for the model.
-///
-/// # Errors
-/// Returns an argument name and a message if a condition of the schema mentions a changed argument.
+/// Returns the schema of the transformed arguments. Fails with an argument name and a message if a
+/// condition mentions a changed argument.
 pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (String, String)> {
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
@@ -35,21 +33,26 @@ struct View<'a> {
 impl View<'_> {
     /// Returns the changed argument that `schema` mentions, if `wanted` accepts its transform.
     fn mentioned(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> Option<&str> {
-        let mut found = None;
-        let mut mention = |name: &str| {
-            found = found.or(self.changes.of(name).filter(|change| wanted(change)).map(|it| &*it.argument));
-        };
+        let mut names = Vec::new();
         each_part(self.root, schema, &mut |part, _| {
-            let named = ["properties", "dependentSchemas", "dependentRequired"];
-            let named = named.iter().filter_map(|keyword| part.get(*keyword)?.as_object());
-            named.flat_map(Map::keys).for_each(|name| mention(name));
-            strings(part.get("required")).for_each(&mut mention);
+            for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
+                if let Some(Value::Object(named)) = part.get(keyword) {
+                    names.extend(named.keys().map(String::as_str));
+                }
+            }
+            names.extend(strings(part.get("required")));
         });
-        found
+        for name in names {
+            if let Some(change) = self.changes.of(name)
+                && wanted(change)
+            {
+                return Some(&change.argument);
+            }
+        }
+        None
     }
 
-    /// Transforms one schema of the arguments object. `references` is the number of references left to
-    /// follow.
+    /// Transforms a schema of the arguments object. `references` is the number left to follow.
     fn part(
         &self,
         schema: Map<String, Value>,
@@ -70,11 +73,12 @@ impl View<'_> {
                     parts.collect::<Result<Vec<_>, _>>()?.into()
                 }
                 ("anyOf" | "oneOf", Value::Array(branches)) => {
-                    let branches = branches.into_iter().map(|branch| {
+                    let mut shown_branches = Vec::with_capacity(branches.len());
+                    for branch in branches {
                         self.unless_mentioned(&keyword, &branch, is_supplied)?;
-                        self.schema(branch, references)
-                    });
-                    branches.collect::<Result<Vec<_>, _>>()?.into()
+                        shown_branches.push(self.schema(branch, references)?);
+                    }
+                    shown_branches.into()
                 }
                 ("if" | "then" | "else" | "not", schema) => {
                     self.unless_mentioned(&keyword, &schema, is_supplied)?;
@@ -85,7 +89,7 @@ impl View<'_> {
                     self.unless_mentioned(&keyword, &dependent, |it| it.is_renamed() || is_supplied(it))?;
                     named
                 }
-                // These keywords refer to the names and to the number of the tool's own arguments.
+                // These keywords refer to the names or the number of the tool's own arguments.
                 ("propertyNames" | "minProperties" | "maxProperties", _) if !self.changes.0.is_empty() => {
                     continue;
                 }
@@ -96,8 +100,8 @@ impl View<'_> {
         Ok(shown)
     }
 
-    /// # Errors
-    /// A condition of the schema mentions an argument with an accepted transform, so its meaning for the model is unclear.
+    /// Fails if a condition mentions an argument with an accepted transform: its meaning for the model is
+    /// unclear.
     fn unless_mentioned(
         &self,
         keyword: &str,
@@ -120,10 +124,9 @@ impl View<'_> {
         }
     }
 
-    /// Replaces a `$ref` by the target schema if the target mentions a transformed argument.
+    /// Replaces a `$ref` by its target if this mentions a transformed argument.
     ///
-    /// The definition itself is not changed, because other objects may share the definition. The method also
-    /// returns the number of references left to follow.
+    /// The definition stays, as other objects may share it. Also returns the references left to follow.
     fn followed(&self, mut schema: Map<String, Value>, references: usize) -> (Map<String, Value>, usize) {
         let Some(left) = references.checked_sub(1) else { return (schema, references) };
         match target(self.root, &schema) {
@@ -147,17 +150,28 @@ impl View<'_> {
     }
 
     fn properties(&self, named: Map<String, Value>) -> Value {
-        let shown = named.into_iter().filter_map(|(name, property)| match self.changes.of(&name) {
-            Some(change) => Some((change.shown_as()?.to_owned(), change.describe(property))),
-            None => Some((name, property)),
-        });
-        Value::Object(shown.collect())
+        let mut shown = Map::new();
+        for (name, property) in named {
+            let Some(change) = self.changes.of(&name) else {
+                shown.insert(name, property);
+                continue;
+            };
+            if let Some(name) = change.shown_as() {
+                shown.insert(name.to_owned(), change.describe(property));
+            }
+        }
+        Value::Object(shown)
     }
 
     fn required(&self, names: &[Value]) -> Value {
-        let names = names.iter().filter_map(Value::as_str);
-        let names = names.filter(|name| self.changes.of(name).is_none_or(|change| change.supply.is_none()));
-        names.filter_map(|name| self.changes.shown_as(name)).collect()
+        let mut required = Vec::new();
+        for name in names.iter().filter_map(Value::as_str) {
+            let is_supplied = self.changes.of(name).is_some_and(|change| change.supply.is_some());
+            if !is_supplied && let Some(shown) = self.changes.shown_as(name) {
+                required.push(Value::from(shown));
+            }
+        }
+        Value::Array(required)
     }
 }
 

@@ -1,35 +1,33 @@
-//! Redaction: hidden argument values are removed from the texts about a call.
+//! Redaction of hidden argument values in the texts about a call.
 
 use crate::schema::__private::{quoted, sort_by};
 use serde_json::Value;
 
-/// The text shown in place of a hidden value.
 const HIDDEN: &str = "[hidden]";
 
-/// The minimum length, in characters, of a string to hide.
+/// The minimum length, in characters, of a hidden string.
 const SHORTEST: usize = 8;
 
-/// The minimum length, in bytes, of the beginning of a hidden string that is found before an ellipsis.
+/// The minimum length, in bytes, of a hidden string's beginning found before an ellipsis.
 const BEGINNING: usize = 3;
 
-/// The hidden values of one call.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
-    /// The strings to hide, as they are and as JSON escapes them, longer strings first.
+    /// The strings to hide, plain and JSON-escaped, longer ones first.
     texts: Vec<String>,
-    /// The members of the arguments object that contain hidden arguments, as JSON text.
+    /// The members with hidden arguments, as JSON text.
     members: Vec<String>,
 }
 
 impl Secrets {
-    /// Adds a hidden argument. In texts that quote the whole arguments object, the member is removed.
+    /// Adds a hidden argument. Its member is removed from quotations of the whole object.
     pub(super) fn add_hidden(&mut self, name: &str, value: &Value) {
         let member = format!("{}:{value}", quoted(name));
         self.members.extend([format!(",{member}"), member]);
         self.add(value);
     }
 
-    /// Adds each string of at least eight characters inside of a value.
+    /// Adds each string of at least eight characters in a value.
     pub(super) fn add(&mut self, value: &Value) {
         match value {
             Value::Array(items) => items.iter().for_each(|item| self.add(item)),
@@ -48,7 +46,7 @@ impl Secrets {
         self.texts.is_empty() && self.members.is_empty()
     }
 
-    /// Returns `text` with `[hidden]` in place of each hidden string, also of one that an ellipsis cuts off.
+    /// Replaces each hidden string with `[hidden]`, also one that an ellipsis cuts off.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = self.members.iter().fold(text.to_owned(), |text, member| text.replace(member, ""));
         let mut redacted = self.texts.iter().fold(text, |text, secret| text.replace(secret, HIDDEN));
@@ -64,10 +62,16 @@ impl Secrets {
     }
 }
 
-/// Returns the length of the longest beginning of `secret` at the end of `text`.
+/// Returns the length of the longest beginning of `secret` that ends `text`.
 fn length_of_beginning(secret: &str, text: &str) -> Option<usize> {
-    let is_end = |length: &usize| secret.get(..*length).is_some_and(|beginning| text.ends_with(beginning));
-    (BEGINNING..secret.len()).rev().find(is_end)
+    for length in (BEGINNING..secret.len()).rev() {
+        if let Some(beginning) = secret.get(..length)
+            && text.ends_with(beginning)
+        {
+            return Some(length);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

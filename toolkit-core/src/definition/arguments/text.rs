@@ -1,4 +1,4 @@
-//! Translation of the arguments' JSON text from the model's names to the tool's names.
+//! Translation of the arguments' text from the model's names to the tool's.
 
 use super::super::argument::Supply;
 use super::super::rewriting::Rewriting;
@@ -13,7 +13,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 impl Arguments {
-    /// Translates `arguments`, as written by the model, and starts a call of `tool`.
+    /// Translates `arguments` and starts a call of `tool`.
     pub(in super::super) fn call<'a>(
         &'a self,
         tool: &'a dyn Tool,
@@ -24,21 +24,24 @@ impl Arguments {
             Ok((rewritten, secrets)) => (rewritten, Arc::new(secrets)),
             Err(error) => return ToolFuture::refused(error),
         };
-        let redacted = (!secrets.is_empty() && context.has_listeners()).then(|| {
+        let mut redacted = None;
+        if !secrets.is_empty() && context.has_listeners() {
             let secrets = secrets.clone();
-            context.clone().with_redaction(move |text| secrets.redact(text))
-        });
+            redacted = Some(context.clone().with_redaction(move |text| secrets.redact(text)));
+        }
         let call = async move {
             let context = redacted.as_ref().unwrap_or(context);
-            // The message of a panic may contain a hidden value, so the panic is caught here.
-            let outcome = guarded_future(async { begin(tool, &rewritten, context).await }).await;
-            let outcome = outcome.unwrap_or_else(|panic| resume_unwind(Box::new(secrets.redact(&panic.0))));
+            // The message of a panic may contain a hidden value.
+            let outcome = match guarded_future(async { begin(tool, &rewritten, context).await }).await {
+                Ok(outcome) => outcome,
+                Err(panic) => resume_unwind(Box::new(secrets.redact(&panic.0))),
+            };
             outcome.map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
         };
         ToolFuture::new(call)
     }
 
-    /// Checks a call of the tool with the arguments as the model wrote them.
+    /// Checks a call with the arguments as the model wrote them.
     pub(in super::super) fn validate(
         &self,
         tool: &dyn Tool,
@@ -52,12 +55,8 @@ impl Arguments {
             .map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
     }
 
-    /// Renames the arguments to the tool's names and adds the values supplied by the program. Everything else
-    /// stays as the model wrote it.
-    ///
-    /// # Errors
-    /// Returns an error if the arguments are not a JSON object, if the model uses a hidden name, or if the
-    /// computation of a value fails.
+    /// Renames the arguments to the tool's names and adds the program's values. All else stays as written.
+    /// Fails if the arguments are no JSON object, the model uses a hidden name, or a computation fails.
     fn rewrite(&self, arguments: &str, context: &ToolContext) -> Result<(String, Secrets), ToolError> {
         let object = ObjectText::read(arguments)?;
         let members = object.members()?;
@@ -67,11 +66,11 @@ impl Arguments {
         for (name, value) in &members {
             if let Some(change) = self.changes.shown(name) {
                 given.push(&change.argument);
-                rewriting.keep(value.get(), change.is_renamed().then_some(&change.argument));
+                rewriting.keep(value, change.is_renamed().then_some(&change.argument));
             } else if self.is_hidden(name) {
                 refused.push(unknown(name, self.shown()));
             } else {
-                rewriting.keep(value.get(), None);
+                rewriting.keep(value, None);
             }
         }
         if !refused.is_empty() {
@@ -85,7 +84,7 @@ impl Arguments {
                 None => continue,
             };
             rewriting.add(&change.argument, &value);
-            // The fixed default of an argument shown to the model is no secret: the schema publishes it.
+            // The schema publishes the fixed default of a shown argument.
             if change.hidden {
                 secrets.add_hidden(&change.argument, &value);
             } else if matches!(change.supply, Some(Supply::Computed(_))) {

@@ -1,4 +1,4 @@
-//! Tests that arguments are accepted exactly if the validator accepts them, and that each refusal has a reason.
+//! Tests that exactly the arguments accepted by the validator are accepted, and each refusal has a reason.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -127,7 +127,7 @@ fn no_integer_reaches_the_handler_rounded() {
     ] {
         assert_eq!(read(&schema, &text, false).unwrap(), value, "{text}");
     }
-    // With coercion, a number for a string is its exact text, even if no `Value` can hold the number.
+    // With coercion, a number for a string is its exact text, even beyond a `Value`.
     for number in [WIDE, "1e400", "-1.5E+999", "0.10"] {
         let text = format!(r#"{{"text": {number}}}"#);
         assert!(read(&schema, &text, false).is_err(), "{text}");
@@ -248,8 +248,7 @@ proptest! {
             "$defs": {"tree": {"type": "object", "properties": {"a": {"$ref": "#/$defs/tree"}}, "maxProperties": 2}},
         });
         let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
-        // `read` turns a refused `null` into empty arguments, so the validator's verdict on `null` says
-        // nothing here.
+        // `read` turns a refused `null` into empty arguments, so the verdict on `null` says nothing.
         prop_assume!(validator.is_valid(&value) || !value.is_null());
         match read(&schema, &value.to_string(), false) {
             Ok(read) => {
@@ -262,8 +261,7 @@ proptest! {
                 prop_assert!(error.message().len() < 20_000);
             }
         }
-        // With coercion, `read` may accept more arguments, but the validator accepts every value returned by
-        // `read`.
+        // With coercion, `read` may accept more, but the validator accepts what it returns.
         match read(&schema, &value.to_string(), true) {
             Ok(read) => prop_assert!(validator.is_valid(&read)),
             Err(_) => prop_assert!(!validator.is_valid(&value)),

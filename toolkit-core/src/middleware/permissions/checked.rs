@@ -1,11 +1,10 @@
-//! The check of rules against the registry of a dispatcher, made once for each registry.
+//! The check of rules against the registry of a dispatcher, once for each registry.
 
 use crate::error::{BuildError, BuildProblem};
 use crate::registry::ToolRegistry;
 use arc_swap::ArcSwapOption;
 use std::sync::{Arc, Weak};
 
-/// The last check of the rules.
 #[derive(Default)]
 pub(super) struct CheckedRules(ArcSwapOption<LastCheck>);
 
@@ -14,7 +13,7 @@ struct LastCheck {
     refusal: Option<String>,
 }
 
-/// A clone checks anew, because it may be the middleware of another registry.
+/// A clone checks anew: it may be the middleware of another registry.
 impl Clone for CheckedRules {
     fn clone(&self) -> Self {
         Self::default()
@@ -22,7 +21,7 @@ impl Clone for CheckedRules {
 }
 
 impl CheckedRules {
-    /// Returns the reason to refuse all calls, if there are `problems` with the registry.
+    /// Returns why all calls are refused, if there are `problems` with the registry.
     pub(super) fn refusal(
         &self,
         registry: &Arc<ToolRegistry>,

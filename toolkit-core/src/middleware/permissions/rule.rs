@@ -12,10 +12,7 @@ use std::sync::Arc;
 
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
 
-/// A rule of [`Permissions`](super::Permissions).
-///
-/// Without conditions, a rule applies to all calls. With conditions, it applies to calls that meet all of
-/// them.
+/// A rule of [`Permissions`](super::Permissions), for the calls that meet all its conditions.
 ///
 /// ```
 /// use toolkit_ai::ToolTag;
@@ -56,17 +53,14 @@ impl PermissionRule {
         Self::new(Permission::Ask(reason.into()))
     }
 
-    /// Restricts the rule to tools with a name matching `pattern`. In the pattern, `*` matches any string and `?` any
-    /// character.
+    /// Restricts the rule to tools with a name matching `pattern`, or any pattern if called again.
     ///
-    /// A rule to allow calls compares the full name, with the namespace: `read` does not match `evil-read`. A rule to
-    /// deny calls or to ask compares the name without its namespace, too: `delete*` also matches `fs-delete`. If this
-    /// method is called again, the rule applies to tools matching any of the patterns.
+    /// In the pattern, `*` matches any string and `?` any character. A rule to allow calls compares the
+    /// full name, with the namespace: `read` does not match `evil-read`. A rule to deny or to ask compares
+    /// the name without its namespace, too: `delete*` also matches `fs-delete`. Such a rule needs a tool
+    /// for each of its patterns, or [all calls are refused](super::Permissions#rules-without-tools).
     ///
-    /// A call of `call_deferred` counts as a call of its target tool, so rules name the target tools.
-    ///
-    /// A rule to deny calls or to ask needs a tool for each of its patterns, or [all calls are
-    /// refused](super::Permissions#rules-without-tools).
+    /// A call of `call_deferred` counts as a call of its target tool.
     ///
     /// # Errors
     /// [`BuildError`] if no legal name can match the pattern, or if the pattern is `call_deferred`.
@@ -75,24 +69,22 @@ impl PermissionRule {
         Ok(self)
     }
 
-    /// Restricts the rule to tools with a tag.
+    /// Restricts the rule to tools with a tag, written as [`ToolTag`], whose spelling the compiler checks.
     ///
-    /// For the tags `read_only` and `destructive`, the hints of the tool count as well:
-    /// [`read_only`](crate::ToolMetadata::read_only) and [`destructive`](crate::ToolMetadata::destructive).
-    ///
-    /// Write these tags as [`ToolTag`], so that the compiler checks their spelling. A rule to deny calls or to ask needs a
-    /// tool for each of its custom tags, or [all calls are refused](super::Permissions#rules-without-tools).
+    /// For the tags `read_only` and `destructive`, the hints [`read_only`](crate::ToolMetadata::read_only)
+    /// and [`destructive`](crate::ToolMetadata::destructive) count as well. A rule to deny or to ask needs
+    /// a tool for each of its custom tags, or [all calls are
+    /// refused](super::Permissions#rules-without-tools).
     pub fn for_tag(mut self, tag: impl Into<ToolTag>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
-    /// Restricts the rule: it applies to a call only if `condition` returns `true`.
+    /// Restricts the rule to calls for which `condition` returns `true`.
     ///
-    /// `condition` receives the arguments with aliases replaced by the names of the parameters, and with
-    /// near misses coerced. The tool accepts these arguments, and none is given twice. Different values may
-    /// still mean the same to the tool, such as two spellings of a path. So test for allowed values rather
-    /// than for forbidden values.
+    /// It receives valid arguments under the names of the parameters, with near misses coerced. Different
+    /// values may mean the same to the tool, such as two spellings of a path, so test for allowed values
+    /// rather than for forbidden values.
     pub fn when(
         mut self,
         condition: impl Fn(&ToolDefinition, &Value) -> bool + Send + Sync + 'static,
@@ -105,73 +97,73 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule applies to the tool, without testing its conditions on arguments.
+    /// Returns whether the rule applies to the tool, without its conditions.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
-        let metadata = &definition.metadata;
-        let has = |tag: &ToolTag| {
-            let hint = match tag {
-                ToolTag::ReadOnly => metadata.read_only,
-                ToolTag::Destructive => metadata.destructive,
-                _ => None,
-            };
-            hint.unwrap_or_else(|| metadata.tags.contains(tag))
-        };
-        self.fits_name(&definition.name) && self.tags.iter().all(has)
+        self.fits_name(&definition.name) && self.tags.iter().all(|tag| has_tag(definition, tag))
     }
 
     fn fits_name(&self, name: &ToolName) -> bool {
-        let fits = |pattern: &NamePattern| match self.permission {
-            Permission::Allow => pattern.matches(name),
-            Permission::Ask(_) | Permission::Deny(_) => pattern.restricts(name),
-        };
-        self.tools.is_empty() || self.tools.iter().any(fits)
+        if self.tools.is_empty() {
+            return true;
+        }
+        match self.permission {
+            Permission::Allow => self.tools.iter().any(|pattern| pattern.matches(name)),
+            Permission::Ask(_) | Permission::Deny(_) => {
+                self.tools.iter().any(|pattern| pattern.restricts(name))
+            }
+        }
     }
 
-    /// Returns whether the rule names single tools or has a condition on arguments. Such a rule counts as a deliberate
-    /// exception.
+    /// Returns whether the rule is a deliberate exception: for single tools or some arguments.
     pub(super) fn is_narrow(&self) -> bool {
         !self.of_call.is_empty() || !self.tools.is_empty() && self.tools.iter().all(NamePattern::is_name)
     }
 
-    /// Returns a problem for each pattern and each custom tag that no tool of the registry has, or else for all of them if
-    /// no tool has all. Disabled tools count. A rule to allow calls has no problem: without tools, it opens nothing.
+    /// Returns a problem for each pattern and each custom tag that no tool of the registry has.
     ///
-    /// The other tags are not misspelled, so a rule for them may wait for its tools.
+    /// If each has a tool but no tool has all, all are problems. Disabled tools count. Without tools, a
+    /// rule to allow calls opens nothing. The other tags are not misspelled, so a rule for them may wait
+    /// for its tools.
     pub(super) fn without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
         if self.permission == Permission::Allow {
             return Vec::new();
         }
         let tools: Vec<&ToolDefinition> = registry.all_definitions().collect();
         let names: Vec<&ToolName> = tools.iter().map(|tool| &tool.name).collect();
-        // A call of `call_deferred` counts as a call of its target tool.
         let mut search_names = registry.search_names().to_vec();
         search_names.retain(|name| *name != CALL_DEFERRED);
-        let is_search = |pattern: &NamePattern| search_names.iter().any(|name| pattern.matches_text(name));
+        let mut selects_search = false;
         let mut problems = Vec::new();
-        for pattern in self.tools.iter().filter(|pattern| !is_search(pattern)) {
-            problems.extend(pattern.unmatched("tool", &names));
+        for pattern in &self.tools {
+            if search_names.iter().any(|name| pattern.matches_text(name)) {
+                selects_search = true;
+            } else {
+                problems.extend(pattern.unmatched("tool", &names));
+            }
         }
         let custom: Vec<&ToolTag> = self.tags.iter().filter(|tag| tag.is_custom()).collect();
         for tag in &custom {
             if !tools.iter().any(|tool| tool.metadata.tags.contains(*tag)) {
-                let known = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
-                let known = distinct(known.chain(ToolTag::names()));
+                let given = tools.iter().flat_map(|tool| &tool.metadata.tags).map(ToolTag::as_str);
+                let known = distinct(given.chain(ToolTag::names()));
                 problems.push(BuildProblem::unknown("tag", tag.as_str(), known));
             }
         }
-        let is_selected = |tool: &&ToolDefinition| {
-            self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
-        };
-        let selects_search = custom.is_empty() && self.tools.iter().any(is_search);
-        let is_general = custom.is_empty() && self.tools.is_empty();
-        if problems.is_empty() && !is_general && !selects_search && !tools.iter().any(is_selected) {
+        let applies_without_tools = custom.is_empty() && (self.tools.is_empty() || selects_search);
+        if problems.is_empty()
+            && !applies_without_tools
+            && !tools.iter().any(|tool| self.selects(tool, &custom))
+        {
             let rule = self.label(&custom);
             return vec![BuildProblem::RuleWithoutTools { rule, nearest: Vec::new(), known: Vec::new() }];
         }
         problems.into_iter().map(|problem| of_rule(self.kind(), problem)).collect()
     }
 
-    /// Returns the patterns for names of tools.
+    fn selects(&self, tool: &ToolDefinition, custom: &[&ToolTag]) -> bool {
+        self.fits_name(&tool.name) && custom.iter().all(|tag| tool.metadata.tags.contains(*tag))
+    }
+
     pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(NamePattern::as_str)
     }
@@ -184,7 +176,7 @@ impl PermissionRule {
         }
     }
 
-    /// Returns the rule in words, with its tools and with these of its tags.
+    /// Returns the rule in words, with tools and these tags.
     fn label(&self, tags: &[&ToolTag]) -> String {
         let mut conditions = Vec::new();
         if !self.tools.is_empty() {
@@ -200,7 +192,7 @@ impl PermissionRule {
         }
     }
 
-    /// Returns the problem that an earlier, more lenient rule for all calls keeps this rule from ever being applied.
+    /// Returns the problem that an earlier, more lenient rule for all calls hides this rule.
     pub(super) fn after_rule_for_all(&self, earlier: &Self) -> Option<BuildProblem> {
         if self.is_for_all() || self.strictness() <= earlier.strictness() {
             return None;
@@ -209,7 +201,6 @@ impl PermissionRule {
         Some(BuildProblem::UnreachableRule { rule, earlier: earlier.label(&[]) })
     }
 
-    /// Returns whether the rule applies to all calls, because it has no conditions.
     pub(super) fn is_for_all(&self) -> bool {
         self.tools.is_empty() && self.tags.is_empty() && self.of_call.is_empty()
     }
@@ -223,7 +214,7 @@ impl PermissionRule {
     }
 }
 
-/// Turns an unknown name in a condition into a problem of the rule with this condition.
+/// Turns an unknown name in a condition into a problem of its rule.
 fn of_rule(kind: &str, problem: BuildProblem) -> BuildProblem {
     match problem {
         BuildProblem::Unknown { what, name, nearest, known } => {
@@ -231,6 +222,19 @@ fn of_rule(kind: &str, problem: BuildProblem) -> BuildProblem {
             BuildProblem::RuleWithoutTools { rule, nearest, known }
         }
         other => other,
+    }
+}
+
+/// Returns whether a tool has a tag, or a hint of the same meaning.
+fn has_tag(definition: &ToolDefinition, tag: &ToolTag) -> bool {
+    let hint = match tag {
+        ToolTag::ReadOnly => definition.metadata.read_only,
+        ToolTag::Destructive => definition.metadata.destructive,
+        _ => None,
+    };
+    match hint {
+        Some(hint) => hint,
+        None => definition.metadata.tags.contains(tag),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::TruncationStrategy;
 
-/// The cut of a text: how many characters to keep at both ends, and the marker in between.
+/// How many characters to keep at both ends of a text, and the marker in between.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     head: usize,
@@ -20,9 +20,7 @@ impl Cut {
             .unwrap_or_else(|| Self::without_words(limit, strategy))
     }
 
-    /// Decides on a cut with a marker between the kept parts that states the number of missing characters.
-    ///
-    /// Returns `None` if there is no room for this marker.
+    /// Decides on a cut with the number in the marker, if there is room.
     fn in_words(total: usize, limit: usize, strategy: TruncationStrategy, note: &str) -> Option<Self> {
         let mut missing = total.saturating_sub(limit);
         loop {
@@ -34,8 +32,7 @@ impl Cut {
             };
             let room = limit.checked_sub(marker.chars().count())?;
             let actual = total.saturating_sub(room);
-            // A longer marker leaves less room for the text, so the number of missing characters may grow. It never
-            // shrinks, so the loop ends.
+            // A longer marker leaves less room, so `missing` may grow. It never shrinks, so the loop ends.
             if actual <= missing {
                 let (head, tail) = match strategy {
                     TruncationStrategy::Head => (room, 0),
@@ -57,7 +54,6 @@ impl Cut {
         }
     }
 
-    /// Returns the shortened `text`, which has `total` characters.
     pub(super) fn apply(&self, text: &str, total: usize) -> String {
         let before = text.get(..end_of(text, self.head)).unwrap_or_default();
         let after = text.get(end_of(text, total.saturating_sub(self.tail))..).unwrap_or_default();
@@ -65,7 +61,6 @@ impl Cut {
     }
 }
 
-/// Returns the byte offset after the first `characters` characters of `text`.
 fn end_of(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }

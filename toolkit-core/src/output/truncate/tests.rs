@@ -1,4 +1,4 @@
-//! Tests that the limit holds for every text, and that the kept parts come from this text.
+//! Tests that the limit holds for every text, and that the kept parts come from it.
 
 use super::super::{Content, Media, ToolOutput};
 use super::*;
@@ -12,7 +12,6 @@ use std::task::{Context, Poll, Waker};
 const STRATEGIES: [TruncationStrategy; 3] =
     [TruncationStrategy::Head, TruncationStrategy::Tail, TruncationStrategy::HeadTail];
 
-/// Returns the output of a future ready at the first poll.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

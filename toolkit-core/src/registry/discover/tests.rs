@@ -1,4 +1,4 @@
-//! Tests of discovery over registrations of several crates.
+//! Tests of discovery over several crates.
 
 use super::*;
 use crate::definition::{Function, ToolCell, ToolFuture, ToolTag};
@@ -15,7 +15,7 @@ fn long() -> FunctionTool {
     function.tool(&ToolCell::new())
 }
 
-/// The macro checks the name and the namespace separately. Only the length of the joined name can still be illegal.
+/// The macro does not check the joined length.
 #[test]
 fn a_qualified_name_beyond_the_limit_is_refused_at_registration() {
     let error = ToolRegistry::from_tools([long()]).unwrap_err();
@@ -78,8 +78,8 @@ fn a_name_clash_of_dependencies_suggests_a_remedy() {
 }
 
 proptest! {
-    /// A selected name without a tool is an error. A pattern with wildcards may match no tool, unless it
-    /// matches one without its namespace.
+    /// A selected name needs a tool. A pattern with wildcards may match none, unless it matches one without
+    /// its namespace.
     #[test]
     fn every_included_name_must_exist(
         functions in proptest::collection::btree_set(0..FUNCTIONS.len(), 0..4),
@@ -111,8 +111,7 @@ proptest! {
         }
     }
 
-    /// A discovery selects exactly the tools described by its settings, regardless of the order of
-    /// registrations.
+    /// A discovery selects exactly the described tools, in any order.
     #[test]
     fn a_discovery_selects_by_crate_module_and_filter(
         registered in proptest::collection::btree_set((0..MODULES.len(), 0..FUNCTIONS.len()), 0..8),

@@ -5,7 +5,7 @@ use crate::error::{BuildError, ToolFault};
 use crate::registry::{RegisteredTool, ToolRegistry};
 use std::sync::Arc;
 
-/// The outcome of a [check](super::LiveRegistry::add_check) of one tool.
+/// The outcome of a tool's [check](super::LiveRegistry::add_check).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckOutcome {
@@ -13,16 +13,15 @@ pub enum CheckOutcome {
     Accept,
     /// The tool is registered but disabled, for this reason.
     Disable(String),
-    /// The whole change is refused, for this reason.
+    /// The change is refused, for this reason.
     Refuse(String),
 }
 
 pub(super) type Check = dyn Fn(&ToolDefinition, &ToolRegistry) -> CheckOutcome + Send + Sync;
 
-/// Runs all checks on every new or replaced tool in `after`, the changed registry.
+/// Runs all checks on every new or replaced tool in the changed registry `after`.
 ///
-/// If a check refuses a tool, the whole change fails. If several checks disable a tool, the reason of the first check
-/// is used.
+/// A refusal fails the whole change. If several checks disable a tool, the first reason counts.
 pub(super) fn run_checks(
     checks: &[Arc<Check>],
     before: &ToolRegistry,

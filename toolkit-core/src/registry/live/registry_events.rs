@@ -1,4 +1,4 @@
-//! The changes of a live registry, as a stream of events.
+//! A live registry's changes, as a stream of events.
 
 use crate::events::EventReceiver;
 use crate::name::ToolName;
@@ -6,15 +6,14 @@ use crate::registry::{RegisteredTool, ToolRegistry};
 use crate::schema::{Compatibility, SchemaDiff};
 use std::sync::Arc;
 
-/// The number of events buffered for slow listeners.
+/// The number of buffered events for slow listeners.
 pub(super) const EVENTS_KEPT: usize = 256;
 
 /// One change of a [live registry](super::LiveRegistry).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryEvent {
-    /// The [version](super::LiveRegistry::version) of the registry after the change. Changes published
-    /// together have the same version.
+    /// The [version](super::LiveRegistry::version) after the change, common to changes published together.
     pub version: u64,
     /// The name of the changed tool.
     pub tool: ToolName,
@@ -30,19 +29,19 @@ pub enum RegistryChange {
     Registered,
     /// The tool was removed.
     Unregistered,
-    /// Another tool with the same name replaced the tool.
+    /// Another tool with the same name replaced it.
     #[non_exhaustive]
     Replaced {
-        /// Whether calls with the parameters of the replaced tool still work with the new tool.
+        /// Whether calls with the old parameters still work.
         parameters: Compatibility,
     },
-    /// Another tool overrides the tool until the original is restored.
+    /// Another tool overrides it until the original is restored.
     Overridden,
     /// The original of an overridden tool was restored.
     Restored,
     /// The tool was enabled again.
     Enabled,
-    /// The tool was disabled, or the reason for disabling the tool changed.
+    /// The tool was disabled, or the reason changed.
     #[non_exhaustive]
     Disabled {
         /// The reason; empty if none was given.
@@ -50,8 +49,7 @@ pub enum RegistryChange {
     },
 }
 
-/// Returns the changes between two states of a registry: removed tools first, then all others, each sorted by
-/// name.
+/// Returns the changes between two states, removed tools first, each part sorted by name.
 pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
     let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
@@ -84,6 +82,6 @@ pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry)
     changes
 }
 
-/// A stream of the changes of a [live registry](super::LiveRegistry). After missed changes, a
-/// [snapshot](super::LiveRegistry::snapshot) shows the current tools.
+/// A stream of the changes of a [live registry](super::LiveRegistry). After missed changes, take a
+/// [snapshot](super::LiveRegistry::snapshot).
 pub type RegistryEvents = EventReceiver<RegistryEvent>;

@@ -6,8 +6,9 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// The media items that the API accepts: images, PDFs, and text files, which are sent as documents. Messages and tool
-/// results accept the same items. The list follows the types of Anthropic's SDK.
+/// The accepted images, PDFs, and text files, sent as documents.
+///
+/// The list follows the types of Anthropic's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -16,7 +17,6 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: TEXTS, urls: Urls::None },
 ];
 
-/// The media types of the files that are sent as text.
 const TEXTS: &[&str] = &[
     "text/*",
     "application/json",
@@ -35,38 +35,46 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes one [`Content`] as content blocks. An image block has no field for a name, so a text block with
-/// the name comes first.
+/// Encodes one [`Content`].
+///
+/// An image block has no name, so a text block with it comes first.
 pub(super) fn blocks(content: &Content) -> Vec<Value> {
-    let block = match content {
-        Content::Json(json) => native(json),
-        _ => accepted(ACCEPTED, content).and_then(|(kind, media)| block(kind, media)),
+    let encoded = if let Content::Json(json) = content {
+        native(json)
+    } else if let Some((kind, media)) = accepted(ACCEPTED, content) {
+        block(kind, media)
+    } else {
+        None
     };
-    let Some(block) = block else { return vec![text_block(&unsendable(content))] };
-    let image = media_of(content).filter(|(kind, _)| *kind == MediaKind::Image);
-    let has_name = image.is_some_and(|(_, media)| media.name.is_some());
-    let name = has_name.then(|| text_block(&content.to_text()));
-    name.into_iter().chain([block]).collect()
+    let Some(block) = encoded else { return vec![text_block(&unsendable(content))] };
+    match media_of(content) {
+        Some((MediaKind::Image, media)) if media.name.is_some() => {
+            vec![text_block(&content.to_text()), block]
+        }
+        _ => vec![block],
+    }
 }
 
-/// Parses `json` as a block that exists only in this API: a reference to a deferred tool, or a search result. Returns
-/// `None` for any other JSON.
+/// Parses a block of this API alone: a reference to a deferred tool, or a search result.
 fn native(json: &JsonText) -> Option<Value> {
-    // Most values are not such blocks and need not be parsed.
     let is_candidate =
         json.as_str().contains("\"tool_reference\"") || json.as_str().contains("\"search_result\"");
-    let block = is_candidate.then(|| json.to_value().ok())??;
-    let has = |fields: &[&str]| fields.iter().all(|field| block.get(field).is_some());
-    let is_native = match text(&block, "type") {
-        "tool_reference" => has(&["tool_name"]),
-        "search_result" => has(&["content", "source", "title"]),
-        _ => false,
+    if !is_candidate {
+        return None;
+    }
+    let block = json.to_value().ok()?;
+    let required = match text(&block, "type") {
+        "tool_reference" => &["tool_name"][..],
+        "search_result" => &["content", "source", "title"],
+        _ => return None,
     };
-    is_native.then_some(block)
+    let is_native = required.iter().all(|field| block.get(field).is_some());
+    if is_native { Some(block) } else { None }
 }
 
-/// Encodes an accepted media item: an image, or a PDF or a text file as a document. Returns `None` if the item has no
-/// content that can be sent.
+/// Encodes an accepted media item.
+///
+/// Returns `None` if no content can be sent.
 fn block(kind: MediaKind, media: &Media) -> Option<Value> {
     let is_image = kind == MediaKind::Image;
     let media_type = canonical(&media.media_type);
@@ -78,32 +86,36 @@ fn block(kind: MediaKind, media: &Media) -> Option<Value> {
         MediaData::Base64(data) => json!({"type": "text", "media_type": "text/plain", "data": plain(data)?}),
     };
     let mut block = json!({"type": if is_image { "image" } else { "document" }, "source": source});
-    if let Some(name) = media.name.as_deref().filter(|name| !is_image && !is_blank(name)) {
+    if !is_image
+        && let Some(name) = media.name.as_deref()
+        && !is_blank(name)
+    {
         block["title"] = name.chars().take(LONGEST_TITLE).collect::<String>().into();
     }
     Some(block)
 }
 
-/// Returns whether an accepted media item has content that can be sent.
 pub(super) fn is_readable(kind: MediaKind, media: &Media) -> bool {
     block(kind, media).is_some()
 }
 
-/// Returns the text in the bytes of a file. Bytes that are not UTF-8 become `U+FFFD`. Returns `None` if the file
-/// has no other text.
+/// Returns the text of a file, if it has any.
+///
+/// Invalid UTF-8 becomes `U+FFFD`.
 fn plain(data: &str) -> Option<String> {
-    Some(String::from_utf8_lossy(&decode(data)?).into_owned())
-        .filter(|text| !is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")))
+    let text = String::from_utf8_lossy(&decode(data)?).into_owned();
+    if is_blank(&text.replace(char::REPLACEMENT_CHARACTER, "")) { None } else { Some(text) }
 }
 
-/// Decodes standard Base64, which may have line breaks. Returns `None` if the input is invalid.
+/// Decodes standard Base64, which may have line breaks.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let data = data.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
     let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
     let mut bits = 0_u32;
     let mut count = 0;
-    for byte in data.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+    for byte in data.bytes() {
         let sextet = match byte {
+            _ if byte.is_ascii_whitespace() => continue,
             b'A'..=b'Z' => byte - b'A',
             b'a'..=b'z' => byte - b'a' + 26,
             b'0'..=b'9' => byte - b'0' + 52,
@@ -120,7 +132,7 @@ fn decode(data: &str) -> Option<Vec<u8>> {
         }
     }
     // The last characters may leave unused bits, but a single character is an error.
-    (count < 6).then_some(bytes)
+    if count < 6 { Some(bytes) } else { None }
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Anthropic {
-    /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
-    /// blocks, or a single block.
+    /// Finds the blocks in a response body, a message, a list of blocks, or a block.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
             Value::Array(blocks) => content(blocks, "", false, false)?,
@@ -39,14 +38,13 @@ impl ResponseCodec for Anthropic {
         response.finish = FinishReason::parse(text(reading.payload, "stop_reason"));
         let explanation = reading.payload.pointer("/stop_details/explanation").and_then(Value::as_str);
         response.refusal = explanation.unwrap_or_default().to_owned();
-        // The service does not count tokens read from or written into the cache as input tokens.
+        // The service does not count cached tokens as input tokens.
         let usage = &mut response.usage;
         let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(cached);
     }
 }
 
-/// Reads a content block of a hosted tool: its call or its output. Returns `None` for other blocks.
 pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
     let kind = text(block, "type");
     let call = |arguments| HostedCall::from_part(block, kind, text(block, "name"), arguments);
@@ -63,20 +61,23 @@ pub(super) fn hosted(block: &Value) -> Option<HostedPart> {
     }
 }
 
-/// Reads a message of the model. Messages with other roles and messages of other APIs look similar, but they
-/// are refused. If they were read as messages without calls, a mistake of the caller would stay hidden.
+/// Reads a message of the model.
+///
+/// Messages with other roles or of other APIs are refused. As messages without calls, they would hide a
+/// mistake of the caller.
 fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a>, WireError> {
     if let Some(error) = reported_error(fields) {
         return Err(failed("content", "a message of the model", Some(error)));
     }
     check_role(fields, "assistant", "messages")?;
-    let is_empty = |calls: &Value| match calls {
-        Value::Array(calls) => calls.is_empty(),
-        Value::Object(call) => call.is_empty(),
-        calls => calls.is_null(),
-    };
     for name in ["tool_calls", "function_call"] {
-        if fields.get(name).is_some_and(|calls| !is_empty(calls)) {
+        let is_empty = match fields.get(name) {
+            None | Some(Value::Null) => true,
+            Some(Value::Array(calls)) => calls.is_empty(),
+            Some(Value::Object(call)) => call.is_empty(),
+            Some(_) => false,
+        };
+        if !is_empty {
             return Err(WireError::new(name, "no such field, which messages of other APIs have"));
         }
     }
@@ -84,7 +85,7 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a
         Some(Value::String(_)) => ReceivedMessage { fields: None, parts: Vec::new(), is_whole: true },
         Some(Value::Array(blocks)) => {
             let is_cut = FinishReason::parse(text(message, "stop_reason")).is_cut();
-            // Only responses of this API have a stop reason, so all blocks are blocks of this API.
+            // Only responses of this API have a stop reason.
             content(blocks, "content", is_cut, fields.contains_key("stop_reason"))?
         }
         _ => return Err(WireError::new("content", "the text or the content blocks of a message")),
@@ -92,8 +93,9 @@ fn message<'a>(fields: &'a Fields, message: &Value) -> Result<ReceivedMessage<'a
     Ok(ReceivedMessage { fields: Some(fields), ..found })
 }
 
-/// Reads a list of content blocks. Damaged and unknown blocks are accepted if at least one block is known, or if
-/// `is_certain` states that the list belongs to this API.
+/// Reads a list of content blocks, including damaged and unknown ones.
+///
+/// At least one block must be known, unless `is_certain` states that the list belongs to this API.
 fn content<'a>(
     list: &'a [Value],
     path: &str,
@@ -103,13 +105,16 @@ fn content<'a>(
     if !is_certain && !list.is_empty() && !list.iter().any(is_block) {
         return Err(WireError::new(field(&element(path, 0), "type"), "the type of a content block"));
     }
-    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
-        is_call(block).then(|| read_call(block, is_cut))
-    }))
+    Ok(ReceivedMessage::from_list(list, is_cut, read_call_block))
 }
 
-/// Returns whether a value is a content block. It must have a known type or, if it has no type, the fields of a call.
-/// Blocks of the service's own tools are recognised by the end of their type, because new tools are added regularly.
+fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(block) { Some(read_call(block, is_cut)) } else { None }
+}
+
+/// Returns whether a value is a content block: it has a known type, or no type but the fields of a call.
+///
+/// New hosted tools are added regularly, so their blocks are recognised by the end of their type.
 pub(crate) fn is_block(value: &Value) -> bool {
     match value.get("type").and_then(Value::as_str) {
         Some("text" | "thinking" | "redacted_thinking" | "compaction" | "container_upload") => true,
@@ -118,14 +123,15 @@ pub(crate) fn is_block(value: &Value) -> bool {
     }
 }
 
-/// The fields with a counterpart in [`ToolCall`](toolkit_core::call::ToolCall). All other fields, such as
-/// `caller` and `toolset_name`, become provider extras.
+/// The fields with a counterpart in [`ToolCall`](toolkit_core::call::ToolCall).
+///
+/// All other fields, such as `caller` and `toolset_name`, become provider extras.
 const KNOWN: [&str; 4] = ["type", "id", "name", "input"];
 
-/// Returns whether a content block is a tool call that the program has to run. Calls of tools that the service runs
-/// itself (`server_tool_use`) are not.
+/// Returns whether a content block is a tool call for the program.
 ///
-/// A block without a type counts as a damaged call, so that no call is lost.
+/// Calls of the type `server_tool_use` run at the service. A block without a type counts as a damaged call,
+/// so that no call is lost.
 fn is_call(block: &Value) -> bool {
     match block.get("type") {
         Some(Value::String(kind)) => kind == "tool_use",
@@ -133,8 +139,9 @@ fn is_call(block: &Value) -> bool {
     }
 }
 
-/// Parses a call from a block `{type: "tool_use", id, name, input}`. `is_cut` is `true` if the response was cut off at
-/// this block. Some servers send a string as `input`, and the string is kept unchanged.
+/// Parses a call from a block `{type: "tool_use", id, name, input}`.
+///
+/// Some servers send a string as `input`, which stays unchanged.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("input"), extras);
     WireCall { is_cut, ..call }

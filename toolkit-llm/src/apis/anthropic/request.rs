@@ -2,6 +2,7 @@
 
 use crate::apis::claude::drop_sampling;
 use crate::facts::Server;
+use crate::json::fields::Fields;
 use crate::message::{AssistantMessage, Message, NativeMessages};
 use crate::model::{CachePoint, Effort, ModelRequest, PromptCache, Thinking};
 use crate::request::cache::with_lifetime;
@@ -24,13 +25,7 @@ static FACTS: RequestFacts = RequestFacts {
         required_output_tokens: Some(8_192),
         ..OptionFields::PLAIN
     },
-    output: OutputForm {
-        dialect: SchemaDialect::AnthropicStrict,
-        write: |builder, _, schema| {
-            builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
-        },
-        ..OutputForm::PLAIN
-    },
+    output: OutputForm { dialect: SchemaDialect::AnthropicStrict, write: write_output, ..OutputForm::PLAIN },
     write_thinking,
     write_cache,
     tiers: Some((
@@ -60,31 +55,46 @@ pub(crate) fn facts(server: Server) -> &'static RequestFacts {
     if server == Server::Vertex { &VERTEX } else { &FACTS }
 }
 
-/// Writes the id of the container in which Anthropic runs code for the current turn. While code waits for results, the
-/// provider refuses a request without this id.
+fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
+    builder.set("/output_config/format", json!({"type": "json_schema", "schema": schema}));
+}
+
+/// Writes the id of the container in which Anthropic runs code for the current turn.
 ///
-/// Only messages after the latest user message count. No code waits in an earlier container, and it may have expired.
+/// The provider requires it while code waits for results.
 fn write_container(builder: &mut RequestBuilder<'_>) {
-    let turn = builder.request.messages.rsplit(|message| matches!(message, Message::User(_))).next();
-    let native = turn.unwrap_or_default().iter().rev().filter_map(|message| match message {
-        Message::Assistant(message) => message.native.as_ref(),
-        _ => None,
-    });
-    let Some(id) =
-        native.take_while(|native| is_of_this_api(native)).find_map(|native| native.container.as_deref())
-    else {
-        return;
-    };
-    // The program may load skills into the container. They are beside the id.
+    let Some(id) = container(builder.request) else { return };
+    // Skills that the program loads into the container are beside the id.
     let has_skills = builder.request.options.extra.get("container").is_some_and(Value::is_object);
     builder.set(if has_skills { "/container/id" } else { "/container" }, id);
+}
+
+/// Returns the id of the current turn's latest container.
+///
+/// No code waits in a container of an earlier turn, and it may have expired.
+fn container(request: &ModelRequest) -> Option<&str> {
+    for message in request.messages.iter().rev() {
+        let native = match message {
+            Message::User(_) => return None,
+            Message::Assistant(answer) => answer.native.as_ref(),
+            Message::Tool(_) => continue,
+        };
+        let Some(native) = native else { continue };
+        if !is_of_this_api(native) {
+            return None;
+        }
+        if native.container.is_some() {
+            return native.container.as_deref();
+        }
+    }
+    None
 }
 
 fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Sets `cache_control` on the last tool or content block before each cache point.
+/// Sets `cache_control` before each cache point, on a tool or content block.
 fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
     let marker = with_lifetime(json!({"type": "ephemeral"}), cache);
     if cache.points.is_empty() {
@@ -92,12 +102,7 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSu
     }
     for point in &cache.points {
         let part = match point {
-            // The API refuses cache points on deferred tools.
-            CachePoint::Tools => builder
-                .body
-                .get_mut("tools")
-                .and_then(Value::as_array_mut)
-                .and_then(|tools| tools.iter_mut().rfind(|tool| tool["defer_loading"] != true)),
+            CachePoint::Tools => last_tool(&mut builder.body),
             CachePoint::System => builder.body.get_mut("system").and_then(last_block),
             CachePoint::History => builder.last_content().and_then(last_block),
         };
@@ -108,42 +113,62 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSu
     CacheSupport { key: false, lifetime: true, points: true }
 }
 
-/// Returns the last content block that accepts a cache point. A string becomes a list with one text block.
+/// Returns the last tool that is not deferred.
+///
+/// The API refuses cache points on deferred tools.
+fn last_tool(body: &mut Fields) -> Option<&mut Value> {
+    body.get_mut("tools")?.as_array_mut()?.iter_mut().rfind(|tool| tool["defer_loading"] != true)
+}
+
+/// Returns the last content block that accepts a cache point.
+///
+/// A string becomes a text block.
 fn last_block(content: &mut Value) -> Option<&mut Value> {
     if let Value::String(text) = content {
         *content = json!([{"type": "text", "text": std::mem::take(text)}]);
     }
-    // The API refuses cache points on thinking and on empty text.
-    let accepts = |block: &Value| match block["type"].as_str() {
+    content.as_array_mut()?.iter_mut().rfind(|block| accepts_cache_point(block))
+}
+
+/// Returns whether a content block accepts a cache point.
+///
+/// The API refuses them on thinking and on empty text.
+fn accepts_cache_point(block: &Value) -> bool {
+    match block["type"].as_str() {
         Some("thinking" | "redacted_thinking") => false,
         Some("text") => block["text"].as_str().is_some_and(|text| !text.is_empty()),
         _ => true,
-    };
-    content.as_array_mut()?.iter_mut().rfind(|block| accepts(block))
+    }
 }
 
-/// Returns whether the current turn has calls without their signed thinking. The native form of a message contains
-/// it. A guardrail that changes a message drops the native form, and another API has no such thinking.
+/// Returns whether the turn has calls without their signed thinking.
 ///
-/// A turn begins with thinking. Later messages of the turn need not have any.
+/// Only the native form of a message contains it, which is lost if a guardrail changes the message. Another
+/// API has no such thinking. Later messages of a turn need none.
 fn has_lost_thinking(request: &ModelRequest) -> bool {
-    let turn = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
-    let messages: Vec<&AssistantMessage> = turn
-        .filter_map(|message| match message {
-            Message::Assistant(message) => Some(message),
-            _ => None,
-        })
-        .collect();
-    let is_native = |message: &AssistantMessage| message.native.as_ref().is_some_and(is_of_this_api);
-    let has_calls = messages.iter().any(|message| !message.calls.is_empty());
-    has_calls && !messages.last().is_some_and(|first| begins_with_thinking(first))
-        || messages.iter().any(|message| !message.calls.is_empty() && !is_native(message))
+    let mut has_calls = false;
+    let mut first = None;
+    for message in request.messages.iter().rev() {
+        let answer = match message {
+            Message::User(_) => break,
+            Message::Assistant(answer) => answer,
+            Message::Tool(_) => continue,
+        };
+        if !answer.calls.is_empty() {
+            if !answer.native.as_ref().is_some_and(is_of_this_api) {
+                return true;
+            }
+            has_calls = true;
+        }
+        first = Some(answer);
+    }
+    has_calls && !first.is_some_and(begins_with_thinking)
 }
 
 fn begins_with_thinking(message: &AssistantMessage) -> bool {
-    let messages = message.native.as_ref().map_or(&[][..], |native| &native.messages);
-    let first = messages.first().and_then(|message| message.pointer("/content/0/type")?.as_str());
-    matches!(first, Some("thinking" | "redacted_thinking"))
+    let Some(native) = &message.native else { return false };
+    let kind = native.messages.first().and_then(|first| first.pointer("/content/0/type"));
+    matches!(kind.and_then(Value::as_str), Some("thinking" | "redacted_thinking"))
 }
 
 fn write_thinking(builder: &mut RequestBuilder<'_>) {
@@ -175,8 +200,8 @@ fn write_thinking(builder: &mut RequestBuilder<'_>) {
                 .lose("thinking", "the API needs the thinking of each call, and a call has lost it");
         }
         Thinking::Budget(tokens) => {
-            let most = builder.body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
-            let most = u32::try_from(most.saturating_sub(1)).unwrap_or(u32::MAX);
+            let max_tokens = builder.body.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
+            let most = u32::try_from(max_tokens.saturating_sub(1)).unwrap_or(u32::MAX);
             if most < LEAST_THINKING_TOKENS {
                 let reason = "`max_output_tokens` is too small for thinking, which needs 1,024 tokens more";
                 return builder.lose("thinking", reason);

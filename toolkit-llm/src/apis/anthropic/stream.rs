@@ -1,5 +1,6 @@
-//! Streamed messages. Content blocks are found by their index. Several blocks may be open at a time, because
-//! llama.cpp begins all blocks before it ends the first block.
+//! Streamed messages, whose content blocks are found by their index.
+//!
+//! Several blocks may be open at a time: llama.cpp begins all blocks before it ends the first.
 
 use super::Anthropic;
 use super::read::{hosted, read_call};
@@ -7,16 +8,16 @@ use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::hosted::HostedPart;
 use crate::json::error::event_fields;
-use crate::json::fields::{Fields, append, push_text, set, set_at, text};
+use crate::json::fields::{Fields, append, list, push_text, set, set_at, text};
 use crate::json::{WireError, texts};
 use crate::stream::assembly::Assembly;
+use crate::stream::indexed::Receiver;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use std::slice;
 
-/// The field with the finish reason.
 const REASON: &str = "stop_reason";
 
 impl StreamCodec for Anthropic {
@@ -51,7 +52,7 @@ impl StreamCodec for Anthropic {
                 let is_cut = stream.finish_reason(REASON).is_some_and(|reason| reason.may_be_cut());
                 stream.parts().close_all(is_cut);
             }
-            // These are events of OpenAI's Responses API. If they were ignored, their calls would be lost.
+            // Events of OpenAI's Responses API. If they were ignored, their calls would be lost.
             Some(kind) if kind.starts_with("response.") => {
                 return Err(WireError::new("type", "the type of an event of this API"));
             }
@@ -69,8 +70,9 @@ impl StreamCodec for Anthropic {
     fn finish(&self, stream: &mut Assembly) -> Value {
         let reason = stream.finish_reason(REASON);
         let content = stream.end(reason);
-        let first = [("type", "message"), ("role", "assistant")];
-        let mut message = Fields::from_iter(first.map(|(name, value)| (name.to_owned(), value.into())));
+        let mut message = Fields::new();
+        set(&mut message, "type", "message");
+        set(&mut message, "role", "assistant");
         message.append(&mut stream.body);
         set(&mut message, "content", content);
         message.into()
@@ -79,7 +81,7 @@ impl StreamCodec for Anthropic {
 
 impl PartCodec for Anthropic {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
-        (text(block, "type") == "tool_use").then(|| read_call(block, false))
+        if text(block, "type") == "tool_use" { Some(read_call(block, false)) } else { None }
     }
 
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
@@ -94,18 +96,17 @@ impl PartCodec for Anthropic {
 }
 
 fn start(stream: &mut Assembly, message: Option<&Value>) {
-    let Some(Value::Object(fields)) = message else { return };
+    let Some(message @ Value::Object(fields)) = message else { return };
     // A later message has a stop reason of its own.
     stream.body.shift_remove(REASON);
     overlay(&mut stream.body, fields, |name, _| name != "content");
     let parts = stream.parts();
-    for block in fields.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(typed) {
+    for block in list(message, "content").iter().filter_map(typed) {
         let number = begin(parts, None, block);
         parts.end_if_open(Some(number));
     }
 }
 
-/// Begins a block and returns its number.
 fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
     let kind = text(&block, "type").to_owned();
     let first = texts::of(&block, &kind).into_owned();
@@ -120,7 +121,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, mut block: Value) -> usize {
     number
 }
 
-/// Returns the block, with a type added if it has none. A block without a type must be a call.
+/// Returns the block with a type.
+///
+/// A block without a type must be a call.
 fn typed(block: &Value) -> Option<Value> {
     let mut fields = block.as_object()?.clone();
     if !fields.get("type").is_some_and(Value::is_string) {
@@ -132,13 +135,13 @@ fn typed(block: &Value) -> Option<Value> {
     Some(fields.into())
 }
 
-/// Returns whether a block is a call of any tool, also of a tool that the service runs itself.
 fn is_any_call(block: &Value) -> bool {
     text(block, "type").ends_with("tool_use")
 }
 
-/// Appends a delta to the block with the provider's index `index`. The delta is ignored if the block has ended, or if
-/// the delta belongs to another type of block.
+/// Appends a delta to the block with this provider's index.
+///
+/// A delta is ignored if the block has ended or has another type.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let kind = text(delta, "type");
     let (block, field) = match kind {
@@ -152,12 +155,14 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     if block.is_empty() && parts.at_index(index).is_none_or(|number| parts[number].is_done) {
         return;
     }
-    // The event that begins the block may be missing.
-    let begin = |parts: &mut Parts, index| begin(parts, index, json!({"type": block}));
-    let Some(number) = parts.open_at(index, block == "tool_use", is_any_call, begin) else { return };
+    let number = match parts.receiver_at(index, block == "tool_use", is_any_call) {
+        Receiver::Open(number) => number,
+        // The event that begins the block may be missing.
+        Receiver::New(index) => begin(parts, index, json!({"type": block})),
+        Receiver::Ended => return,
+    };
     let part = &mut parts[number];
-    let own = text(&part.json, "type");
-    let own = if own.ends_with("tool_use") { "tool_use" } else { own };
+    let own = if is_any_call(&part.json) { "tool_use" } else { text(&part.json, "type") };
     match (own, kind) {
         ("text", "text_delta") | ("thinking", "thinking_delta") => {
             let piece = texts::of(delta, field);
@@ -174,8 +179,11 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         ("thinking", "signature_delta") => part.set(field, delta.get(field).cloned()),
         ("text" | "thinking" | "tool_use", _) => {}
         _ => {
-            let fields = delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "type");
-            fields.for_each(|(name, value)| part.set(name, value.clone()));
+            for (name, value) in delta.as_object().into_iter().flatten() {
+                if name != "type" {
+                    part.set(name, value.clone());
+                }
+            }
         }
     }
 }

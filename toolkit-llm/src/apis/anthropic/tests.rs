@@ -1,5 +1,5 @@
 //! Properties of random payloads, histories and streams, and what several messages have in common.
 //!
-//! Single payloads, messages and streams are in `tests/data` of this crate.
+//! Single messages and streams are in `tests/data` of this crate.
 
 mod unfinished;

@@ -24,11 +24,11 @@ use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The request field for the tool choice.
 pub(crate) const CHOICE: &str = "tool_choice";
 
-/// The user message after a message with calls must begin with the results of all these calls, and may contain no other
-/// results. Anthropic's models refuse a request in which an id occurs twice.
+/// The user message after calls begins with exactly their results.
+///
+/// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
@@ -49,67 +49,78 @@ impl DefinitionCodec for Anthropic {
             set(&mut tool, "defer_loading", true);
         }
         let callers = metadata.allowed_callers.iter().map(|caller| caller.as_str().into()).collect();
-        // The service refuses examples that are not objects. It also refuses unknown callers, such as the
-        // callers of other APIs. It knows the model itself (`direct`) and the versions of its code execution.
-        put_accepted(&mut tool, "input_examples", encoder.input_examples(), encoder, |example| {
-            let reason = || "the API takes objects only, so the example is left out".to_owned();
-            (!example.is_object()).then(reason)
-        });
-        put_accepted(&mut tool, "allowed_callers", callers, encoder, |caller| {
-            let caller = caller.as_str().unwrap_or_default();
-            let is_known = caller == "direct" || caller.starts_with("code_execution_");
-            (!is_known).then(|| format!("the API knows no caller `{caller}`, so it is left out"))
-        });
+        put_accepted(&mut tool, "input_examples", encoder.input_examples(), encoder, example_refusal);
+        put_accepted(&mut tool, "allowed_callers", callers, encoder, caller_refusal);
         tool.into()
     }
 
-    /// Returns the name of a tool that the provider defines and the program runs, such as `bash`. The calls of such a
-    /// tool are ordinary calls.
+    /// Returns the name of a tool that the provider defines and the program runs.
+    ///
+    /// Its calls are ordinary calls.
     fn answered_by<'a>(&self, tool: &'a Value) -> Option<&'a str> {
         const CLIENT: [&str; 4] = ["bash_", "text_editor_", "memory_", "computer_2"];
         let kind = text(tool, "type");
-        CLIENT.iter().any(|start| kind.starts_with(start)).then(|| text(tool, "name"))
+        let is_client = CLIENT.iter().any(|start| kind.starts_with(start));
+        if is_client { Some(text(tool, "name")) } else { None }
     }
 }
 
-/// Sets the field called `name` to the values for which `refusal` returns no reason. The other values are reported as
-/// losses. If no value is left, the field is left out.
+/// Returns the reason to leave out an example.
+///
+/// The service refuses examples that are not objects.
+fn example_refusal(example: &Value) -> Option<String> {
+    let reason = "the API takes objects only, so the example is left out";
+    if example.is_object() { None } else { Some(reason.to_owned()) }
+}
+
+/// Returns the reason to leave out a caller.
+///
+/// The service knows the model itself (`direct`) and the versions of its code execution, and refuses other
+/// callers.
+fn caller_refusal(caller: &Value) -> Option<String> {
+    let name = caller.as_str().unwrap_or_default();
+    if name == "direct" || name.starts_with("code_execution_") {
+        return None;
+    }
+    Some(format!("the API knows no caller `{name}`, so it is left out"))
+}
+
+/// Sets the field `name` to the values that `refusal` accepts, and reports the others as losses.
 fn put_accepted(
     tool: &mut Fields,
     name: &str,
-    mut values: Vec<Value>,
+    values: Vec<Value>,
     encoder: &mut DefinitionEncoder<'_>,
-    refusal: impl Fn(&Value) -> Option<String>,
+    refusal: fn(&Value) -> Option<String>,
 ) {
-    let mut index = 0..;
-    values.retain(|value| {
-        let path = format!("/{name}/{}", index.next().unwrap_or(0));
-        let refusal = refusal(value);
-        refusal.is_none_or(|reason| {
-            encoder.lose(path, name, reason);
-            false
-        })
-    });
-    if !values.is_empty() {
-        set(tool, name, values);
+    let mut accepted = Vec::with_capacity(values.len());
+    for (index, value) in values.into_iter().enumerate() {
+        match refusal(&value) {
+            Some(reason) => encoder.lose(format!("/{name}/{index}"), name, reason),
+            None => accepted.push(value),
+        }
+    }
+    if !accepted.is_empty() {
+        set(tool, name, accepted);
     }
 }
 
 impl ChoiceCodec for Anthropic {
-    /// Encodes the tool choice, which includes the limit on parallel calls.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
-        let mut choice = match &choice {
+        let mut field = match &choice {
             ToolChoice::None => json!({"type": "none"}),
             ToolChoice::Required => json!({"type": "any"}),
             ToolChoice::Tool(name) => json!({"type": "tool", "name": names.spell(name)}),
             _ => json!({"type": "auto"}),
         };
         // The service refuses `disable_parallel_tool_use` together with the choice `none`.
-        if let Some(parallel) = wanted.parallel.filter(|_| choice["type"] != "none") {
-            choice["disable_parallel_tool_use"] = (!parallel).into();
+        if field["type"] != "none"
+            && let Some(parallel) = wanted.parallel
+        {
+            field["disable_parallel_tool_use"] = (!parallel).into();
         }
-        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), choice)]));
+        let encoded = EncodedToolConfig::new(Fields::from_iter([(CHOICE.to_owned(), field)]));
         let reason = "the API takes no set of tools, so the model may call every tool of the request";
         if is_set_lost { encoded.lose("/choice/allowed/names", "allowed", reason) } else { encoded }
     }
@@ -120,7 +131,7 @@ impl HistoryCodec for Anthropic {
         is_readable(kind, media)
     }
 
-    /// Writes a call for the next request. Fields with `null` are left out, because the service refuses them.
+    /// Writes a call without `null` fields, which the service refuses.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut block = call.fields(FACTS.name);
         block.retain(|_, value| !value.is_null());
@@ -131,14 +142,13 @@ impl HistoryCodec for Anthropic {
         block.into()
     }
 
-    /// Copies a received content block into the next request. Thinking blocks stay unchanged, because they
-    /// are signed. Blank text blocks are dropped, because the service refuses them.
+    /// Copies a received block. Thinking stays unchanged, because it is signed; the service refuses blank texts.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = &*texts::settled(block, &["text"]);
         let mut fields = block.as_object()?.clone();
         match text(block, "type") {
             "text" if is_blank(text(block, "text")) => return None,
-            // Compatible servers may send thinking without a signature, but requests require the field.
+            // Compatible servers may omit the signature, but requests require it.
             "thinking" => {
                 for name in ["thinking", "signature"] {
                     fields.entry(name).or_insert_with(|| "".into());
@@ -153,31 +163,35 @@ impl HistoryCodec for Anthropic {
         Some(fields.into())
     }
 
-    /// Writes a message with only the fields `role` and `content`. The service refuses any other field, even
-    /// those that appear in its own responses.
+    /// Writes only `role` and `content`.
+    ///
+    /// The service refuses other fields, even those of its own responses.
     fn write_message(&self, message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         match message.fields.and_then(|fields| fields.get("content")) {
             Some(Value::String(text)) if is_blank(text) => return Vec::new(),
             Some(Value::String(text)) => return vec![json!({"role": "assistant", "content": text})],
             _ => {}
         }
-        // The service refuses a message that ends with a thinking block. A response that was cut off during
-        // thinking ends like this.
+        // The service refuses a message that ends with thinking, as a response that was cut off may.
         while unfinished::ends_with_thinking(&blocks) {
             blocks.pop();
         }
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. White space at the end of the text is removed, because the service
-    /// refuses it.
+    /// Encodes an assistant message without white space at its end, which the service refuses.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(text_block);
-        assistant(text.into_iter().chain(calls).collect())
+        let mut blocks = Vec::with_capacity(calls.len() + 1);
+        let trimmed = text.trim_end();
+        if !trimmed.is_empty() {
+            blocks.push(text_block(trimmed));
+        }
+        blocks.extend(calls);
+        assistant(blocks)
     }
 
-    /// Encodes a user message. The service refuses blank texts and empty messages, so blank texts are dropped
-    /// and an empty message gets a placeholder text.
+    /// Encodes a user message. The service refuses blank texts and empty messages: the former are dropped, the
+    /// latter get a placeholder.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().flat_map(blocks).collect();
         blocks.retain(|block| !block["text"].as_str().is_some_and(is_blank));
@@ -193,9 +207,9 @@ fn assistant(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 impl ResultCodec for Anthropic {
-    /// Encodes all results in one user message, because the service requires all of them in the message after
-    /// the calls. The message contains nothing else, because the service requires this for calls made by its
-    /// code execution.
+    /// Encodes all results in one user message, which must follow the calls.
+    ///
+    /// The message contains nothing else, because the service requires this for calls made by its code execution.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
         let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
         user_message("content", blocks.collect())
@@ -213,24 +227,24 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
             set(&mut block, "is_error", true);
         }
     }
-    // If a call has the field `toolset_name`, the service expects the field in the result as well.
+    // The result of a call with `toolset_name` needs the field as well.
     if let Some(toolset) = result.extras.get(FACTS.name, "toolset_name") {
         set(&mut block, "toolset_name", toolset.clone());
     }
     block.into()
 }
 
-/// Encodes a single text as a string, and any other output as a list of blocks.
-///
-/// Blank texts are dropped, because the service refuses them.
+/// Encodes a single text as a string, and any other output as a list without blank texts.
 fn content(output: &ToolOutput) -> Value {
-    let message = (!output.message().is_empty()).then(|| text_block(output.message()));
-    let mut blocks: Vec<Value> = output.content().iter().flat_map(blocks).chain(message).collect();
-    blocks.retain(|block| !text_of(block).is_some_and(is_blank));
-    match blocks.as_slice() {
+    let mut sent: Vec<Value> = output.content().iter().flat_map(blocks).collect();
+    if !output.message().is_empty() {
+        sent.push(text_block(output.message()));
+    }
+    sent.retain(|block| !text_of(block).is_some_and(is_blank));
+    match sent.as_slice() {
         [] => "".into(),
         [only] if text_of(only).is_some() => text_of(only).into(),
-        _ => blocks.into(),
+        _ => sent.into(),
     }
 }
 
@@ -239,15 +253,10 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 impl RepairCodec for Anthropic {
-    /// Lists the calls and results of a message. Calls without an id are left out.
+    /// Lists the calls and results of a message, except calls without an id.
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let key = |id: &'a str| CallKey::of_id(Some(id.into()));
         let role = text(message, "role");
-        part_entries(message, "content", |block| match (text(block, "type"), role) {
-            ("tool_use", "assistant") => Some(Entry::Call(key(block.get("id")?.as_str()?), block)),
-            ("tool_result", "user") => Some(Entry::Result(key(text(block, "tool_use_id")), block)),
-            _ => None,
-        })
+        part_entries(message, "content", |block| entry(block, role))
     }
 
     fn placeholder(&self, call: &Value, _key: &CallKey<'_>) -> Value {
@@ -272,8 +281,23 @@ impl RepairCodec for Anthropic {
     }
 }
 
+fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
+    match (text(block, "type"), role) {
+        ("tool_use", "assistant") => {
+            let id = block.get("id")?.as_str()?;
+            Some(Entry::Call(CallKey::of_id(Some(id.into())), block))
+        }
+        ("tool_result", "user") => {
+            let id = text(block, "tool_use_id");
+            Some(Entry::Result(CallKey::of_id(Some(id.into())), block))
+        }
+        _ => None,
+    }
+}
+
 /// Returns whether a request names a container. The field is the id, or an object with the id beside skills.
 fn has_container(request: &Fields) -> bool {
-    let id = request.get("container").map(|container| container.get("id").unwrap_or(container));
-    id.and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+    let Some(container) = request.get("container") else { return false };
+    let id = container.get("id").unwrap_or(container).as_str();
+    id.is_some_and(|id| !id.is_empty())
 }

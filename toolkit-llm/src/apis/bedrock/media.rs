@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use toolkit_core::name::fnv1a;
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media items that the API accepts, from the AWS service model. Messages and tool results accept the same items.
+/// The accepted media items, from the AWS service model.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -28,7 +28,9 @@ const DOCUMENTS: &[&str] = &[
     "text/markdown",
 ];
 
-/// The format names of some media types. The format name of any other media type is its subtype.
+/// The format names of media types.
+///
+/// By default, the format name is the subtype.
 const FORMATS: [(&str, &str); 6] = [
     ("application/msword", "doc"),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
@@ -43,8 +45,7 @@ const LONGEST_NAME: usize = 200;
 
 /// Encodes one [`Content`] as a content block.
 ///
-/// An unsupported media item becomes a text block that names the item. The name of an image is dropped, because image
-/// blocks have no field for a name.
+/// An unsupported media item becomes a text that names it. Image blocks have no field for a name.
 pub(super) fn block(content: &Content) -> Value {
     let media = accepted(ACCEPTED, content).and_then(|(kind, media)| encode(media, kind));
     media.unwrap_or_else(|| json!({"text": unsendable(content)}))
@@ -52,8 +53,10 @@ pub(super) fn block(content: &Content) -> Value {
 
 fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
     let essence = canonical(&media.media_type);
-    let format = FORMATS.iter().find(|(media_type, _)| *media_type == essence).map(|(_, name)| *name);
-    let format = format.or_else(|| essence.split('/').nth(1))?;
+    let format = match FORMATS.iter().find(|(media_type, _)| *media_type == essence) {
+        Some((_, name)) => name,
+        None => essence.split('/').nth(1)?,
+    };
     let source = match &media.data {
         MediaData::Url(url) => json!({"s3Location": {"uri": url}}),
         MediaData::Base64(data) => json!({"bytes": data}),
@@ -69,36 +72,53 @@ fn encode(media: &Media, kind: MediaKind) -> Option<Value> {
 
 /// Returns the name of a document, which the service requires.
 ///
-/// The name consists of letters, digits, hyphens, parentheses, brackets and single spaces. If the document
-/// has no name, a name is derived from its data, because the names within a request must be different.
+/// It consists of letters, digits, hyphens, parentheses, brackets and single spaces. A missing name is
+/// derived from the data.
 fn document_name(media: &Media) -> String {
     let (MediaData::Base64(data) | MediaData::Url(data)) = &media.data;
-    let legal = |c: char| if c.is_ascii_alphanumeric() || "-()[]".contains(c) { c } else { ' ' };
-    let name: String = media.name.as_deref().unwrap_or_default().chars().map(legal).collect();
-    let name: String =
-        name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_NAME).collect();
+    let mut name = String::new();
+    for c in media.name.as_deref().unwrap_or_default().chars() {
+        if c.is_ascii_alphanumeric() || "-()[]".contains(c) {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with(' ') {
+            name.push(' ');
+        }
+    }
+    // All characters are ASCII.
+    name.truncate(LONGEST_NAME);
     match name.trim_end() {
         "" => format!("document {:08x}", fnv1a(data, 0) as u32),
         name => name.to_owned(),
     }
 }
 
-/// Gives documents with the same name different names, also documents in results. The service requires it for
-/// all documents of a request, and ignores the case of names.
+/// Gives all documents of a request different names.
+///
+/// The service requires it, and ignores the case of names.
 pub(super) fn number_documents<'a>(blocks: impl IntoIterator<Item = &'a mut Value>) {
-    fn number(block: &mut Value, taken: &mut HashSet<String>) {
-        if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
-            return blocks.iter_mut().for_each(|block| number(block, taken));
-        }
-        let Some(document) = block.get_mut("document") else { return };
-        let name = text(document, "name").to_owned();
-        let start: String = name.chars().take(LONGEST_NAME - 20).collect();
-        let mut names = std::iter::once(name.clone()).chain((2..).map(|count| format!("{start} ({count})")));
-        let new = names.find(|name| taken.insert(name.to_ascii_lowercase()));
-        if let Some(new) = new.filter(|new| *new != name) {
-            document["name"] = new.into();
-        }
-    }
     let mut taken = HashSet::new();
-    blocks.into_iter().for_each(|block| number(block, &mut taken));
+    for block in blocks {
+        number(block, &mut taken);
+    }
+}
+
+fn number(block: &mut Value, taken: &mut HashSet<String>) {
+    if let Some(Value::Array(blocks)) = block.pointer_mut("/toolResult/content") {
+        for block in blocks {
+            number(block, taken);
+        }
+        return;
+    }
+    let Some(document) = block.get_mut("document") else { return };
+    let name = text(document, "name").to_owned();
+    let start: String = name.chars().take(LONGEST_NAME - 20).collect();
+    let mut new = name.clone();
+    let mut count = 1;
+    while !taken.insert(new.to_ascii_lowercase()) {
+        count += 1;
+        new = format!("{start} ({count})");
+    }
+    if new != name {
+        document["name"] = new.into();
+    }
 }

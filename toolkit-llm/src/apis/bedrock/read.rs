@@ -31,8 +31,7 @@ const BLOCKS: [&str; 15] = [
 ];
 
 impl ResponseCodec for Bedrock {
-    /// Finds the content blocks in `payload`. The payload is a response body, a message, a list of content
-    /// blocks, or a single block.
+    /// Finds the blocks in a response body, a message, a list of blocks, or a block.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match (payload, payload.pointer("/output/message")) {
             (Value::Array(blocks), _) => content(blocks, "", false)?,
@@ -53,13 +52,17 @@ impl ResponseCodec for Bedrock {
     fn describe(&self, reading: &DecodedPayload<'_>, response: &mut Response) {
         for block in reading.other_parts() {
             response.text.push_str(&texts::of(block, "text"));
-            let cited = block.get("citationsContent").map_or(&[][..], |cited| list(cited, "content"));
-            cited.iter().for_each(|block| response.text.push_str(&texts::of(block, "text")));
-            let reasoning = block.pointer("/reasoningContent/reasoningText");
-            response.reasoning.push_str(&reasoning.map(|text| texts::of(text, "text")).unwrap_or_default());
+            if let Some(cited) = block.get("citationsContent") {
+                for block in list(cited, "content") {
+                    response.text.push_str(&texts::of(block, "text"));
+                }
+            }
+            if let Some(reasoning) = block.pointer("/reasoningContent/reasoningText") {
+                response.reasoning.push_str(&texts::of(reasoning, "text"));
+            }
         }
         response.finish = finish(reading.payload);
-        // The service does not count tokens read from or written into the cache as input tokens.
+        // The service does not count cached tokens as input tokens.
         let usage = &mut response.usage;
         let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(cached);
@@ -70,8 +73,11 @@ fn finish(payload: &Value) -> FinishReason {
     FinishReason::parse(text(payload, "stopReason"))
 }
 
-/// Reads a message of the model. Messages with other roles and messages of other APIs are refused. If they
-/// were read as messages without calls, a mistake of the caller would stay hidden.
+/// Reads a message of the model.
+///
+/// Messages with other roles or of other APIs are refused.
+///
+/// As messages without calls, they would hide a mistake of the caller.
 fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     check_role(fields, "assistant", "messages")?;
     let path = field(path, "content");
@@ -80,47 +86,53 @@ fn message<'a>(fields: &'a Fields, path: &str, is_cut: bool) -> Result<ReceivedM
             Ok(ReceivedMessage { fields: Some(fields), ..content(blocks, &path, is_cut)? })
         }
         _ => {
-            let error = reported_error(fields);
             // The service reports errors as `{message}`.
-            let is_message = fields.get("message").is_some_and(Value::is_string);
-            let error = error.or_else(|| is_message.then(|| Report::read(&Value::Object(fields.clone()))));
+            let is_report = fields.get("message").is_some_and(Value::is_string);
+            let error = match reported_error(fields) {
+                None if is_report => Some(Report::read(&Value::Object(fields.clone()))),
+                error => error,
+            };
             Err(failed(&path, "the content blocks of a message", error))
         }
     }
 }
 
-/// Reads a list of content blocks. If at least one block is recognised, damaged and unknown blocks are
-/// accepted too.
+/// Reads a list of content blocks, including damaged and unknown ones if one is known.
 fn content<'a>(list: &'a [Value], path: &str, is_cut: bool) -> Result<ReceivedMessage<'a>, WireError> {
     if !list.is_empty() && !list.iter().any(is_block) {
         let expected = "a content block, such as one with `text` or `toolUse`";
         return Err(WireError::new(element(path, 0), expected));
     }
-    Ok(ReceivedMessage::from_list(list, is_cut, |block, is_cut| {
-        is_call(block).then(|| read_call(block, is_cut))
-    }))
+    Ok(ReceivedMessage::from_list(list, is_cut, read_call_block))
 }
 
-/// Returns whether a value is a content block of this API. Blocks of other APIs have a field `type`.
+pub(super) fn read_call_block(block: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(block) { Some(read_call(block, is_cut)) } else { None }
+}
+
+/// Returns whether a value is a block of this API.
+///
+/// Blocks of other APIs have a field `type`.
 fn is_block(value: &Value) -> bool {
     value.get("type").is_none() && BLOCKS.iter().any(|kind| value.get(kind).is_some())
 }
 
-/// Returns whether a content block is a tool call that the program has to run. Calls of the type `server_tool_use` are
-/// not, because the service runs them itself.
+/// Returns whether a content block is a tool call for the program.
+///
+/// Calls of the type `server_tool_use` run at the service.
 pub(super) fn is_call(block: &Value) -> bool {
     block.get("toolUse").is_some_and(|call| text(call, "type") != "server_tool_use")
 }
 
-/// Parses a call from a block `{toolUse: {toolUseId, name, input}}`. `is_cut` is `true` if the response was cut off at
-/// this block.
-pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
-    let call = json.get("toolUse").unwrap_or(&Value::Null);
-    let call = WireCall::new(json, call.get("toolUseId"), text(call, "name"), call.get("input"), extras);
+/// Parses a call from a block `{toolUse: {toolUseId, name, input}}`.
+fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
+    let tool_use = json.get("toolUse").unwrap_or(&Value::Null);
+    let id = tool_use.get("toolUseId");
+    let call = WireCall::new(json, id, text(tool_use, "name"), tool_use.get("input"), extras);
     WireCall { is_cut, ..call }
 }
 
-/// Returns the fields of a call that `ToolCall` cannot express. They are sent back to the service.
+/// Returns the fields of a call that `ToolCall` cannot express.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     let call = json.get("toolUse").unwrap_or(&Value::Null);
     ProviderExtras::new(FACTS.name, unknown(call, &["toolUseId", "name", "input"]))

@@ -11,8 +11,9 @@ use crate::json::fields::{Fields, set_at, text};
 use serde_json::{Value, json};
 use toolkit_schema::SchemaLoss;
 
-/// The message after a message with calls must begin with the results of all these calls. Anthropic's models refuse a
-/// request in which an id occurs twice.
+/// The message after calls begins with all their results.
+///
+/// Anthropic's models refuse a request in which an id occurs twice.
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies { parts: "content", roles: &["user"], results_first: true }),
     in_call_order: false,
@@ -21,15 +22,8 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 
 impl RepairCodec for Bedrock {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
-        let key = |id: &'a str| CallKey::of_id(Some(id.into()));
         let role = text(message, "role");
-        part_entries(message, "content", |block| match role {
-            "assistant" if is_call(block) => {
-                Some(Entry::Call(key(block.pointer("/toolUse/toolUseId")?.as_str()?), block))
-            }
-            "user" => Some(Entry::Result(key(text(block.get("toolResult")?, "toolUseId")), block)),
-            _ => None,
-        })
+        part_entries(message, "content", |block| entry(block, role))
     }
 
     fn placeholder(&self, call: &Value, _key: &CallKey<'_>) -> Value {
@@ -42,8 +36,7 @@ impl RepairCodec for Bedrock {
         set_at(block, &[kind, "toolUseId"], id);
     }
 
-    /// Joins adjacent messages of the same role, because the service requires alternating roles. Also makes the names
-    /// of documents distinct.
+    /// Joins messages of the same role, which the service refuses, and renames documents.
     fn complete_repair(
         &self,
         history: Vec<Value>,
@@ -53,14 +46,33 @@ impl RepairCodec for Bedrock {
         let mut joined: Vec<Value> = Vec::with_capacity(history.len());
         for mut message in history {
             let role = text(&message, "role");
-            let before = joined.last_mut().filter(|before| !role.is_empty() && text(before, "role") == role);
-            match before.map(|before| (before.get_mut("content"), message.get_mut("content"))) {
-                Some((Some(Value::Array(blocks)), Some(Value::Array(more)))) => blocks.append(more),
-                _ => joined.push(message),
+            if !role.is_empty()
+                && let Some(before) = joined.last_mut()
+                && text(before, "role") == role
+                && let Some(Value::Array(blocks)) = before.get_mut("content")
+                && let Some(Value::Array(more)) = message.get_mut("content")
+            {
+                blocks.append(more);
+            } else {
+                joined.push(message);
             }
         }
-        let contents = joined.iter_mut().filter_map(|message| message.get_mut("content")?.as_array_mut());
-        number_documents(contents.flatten());
+        let contents = joined.iter_mut().filter_map(|message| message.get_mut("content"));
+        number_documents(contents.filter_map(Value::as_array_mut).flatten());
         joined
+    }
+}
+
+fn entry<'a>(block: &'a Value, role: &str) -> Option<Entry<'a>> {
+    match role {
+        "assistant" if is_call(block) => {
+            let id = block.pointer("/toolUse/toolUseId")?.as_str()?;
+            Some(Entry::Call(CallKey::of_id(Some(id.into())), block))
+        }
+        "user" => {
+            let id = text(block.get("toolResult")?, "toolUseId");
+            Some(Entry::Result(CallKey::of_id(Some(id.into())), block))
+        }
+        _ => None,
     }
 }

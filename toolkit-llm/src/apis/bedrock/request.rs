@@ -30,20 +30,10 @@ static FACTS: RequestFacts = RequestFacts {
     output: OutputForm {
         // The service accepts the same subset for the models of all providers.
         dialect: SchemaDialect::AnthropicStrict,
-        // The service expects the schema as a string of JSON.
-        write: |builder, name, schema| {
-            let schema = json!({"name": name, "schema": schema.to_string()});
-            builder.set(
-                "/outputConfig/textFormat",
-                json!({"type": "json_schema", "structure": {"jsonSchema": schema}}),
-            );
-        },
+        write: write_output,
         ..OutputForm::PLAIN
     },
-    write_thinking: |builder| {
-        drop_sampling(builder, ["inferenceConfig/temperature", "inferenceConfig/topP"]);
-        builder.lose_thinking("the field depends on the model; set it in `additionalModelRequestFields`");
-    },
+    write_thinking,
     write_cache,
     tiers: Some((
         "/serviceTier/type",
@@ -57,6 +47,18 @@ pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
 }
 
+/// Writes the output schema, as a string of JSON.
+fn write_output(builder: &mut RequestBuilder<'_>, name: &str, schema: Value) {
+    let json_schema = json!({"name": name, "schema": schema.to_string()});
+    let format = json!({"type": "json_schema", "structure": {"jsonSchema": json_schema}});
+    builder.set("/outputConfig/textFormat", format);
+}
+
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    drop_sampling(builder, ["inferenceConfig/temperature", "inferenceConfig/topP"]);
+    builder.lose_thinking("the field depends on the model; set it in `additionalModelRequestFields`");
+}
+
 /// Adds a `cachePoint` block at each cache point.
 fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSupport {
     let block = json!({"cachePoint": with_lifetime(json!({"type": "default"}), cache)});
@@ -68,7 +70,9 @@ fn write_cache(builder: &mut RequestBuilder<'_>, cache: &PromptCache) -> CacheSu
             CachePoint::System => builder.body.get_mut("system"),
             CachePoint::History => builder.last_content(),
         };
-        if let Some(blocks) = blocks.and_then(Value::as_array_mut).filter(|blocks| !blocks.is_empty()) {
+        if let Some(Value::Array(blocks)) = blocks
+            && !blocks.is_empty()
+        {
             blocks.push(block.clone());
         }
     }

@@ -1,14 +1,16 @@
-//! Streamed messages. Content blocks are found by their index. Only some kinds of blocks have an event for
-//! their start.
+//! Streamed messages, whose content blocks are found by their index.
+//!
+//! Only some kinds of blocks have an event for their start.
 
 use super::Bedrock;
-use super::read::{is_call, read_call};
+use super::read::{is_call, read_call_block};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::json::error::{Report, event_fields};
 use crate::json::fields::{append, push_text, set, set_at, text};
 use crate::json::{WireError, texts};
 use crate::stream::assembly::Assembly;
+use crate::stream::indexed::Receiver;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
@@ -24,8 +26,7 @@ const REDACTED: &[&str] = &["reasoningContent", "redactedContent"];
 const SIGNATURE: &[&str] = &["reasoningContent", "reasoningText", "signature"];
 
 impl StreamCodec for Bedrock {
-    /// Processes an event. As in the service model, an event is an object with the event type as its only
-    /// field.
+    /// Processes an event, whose type is its only field.
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
         let fields = event_fields(event, "error", "an event of the response")?;
         let mut members = fields.iter();
@@ -37,14 +38,17 @@ impl StreamCodec for Bedrock {
             // A later message has a stop reason of its own.
             "messageStart" if data.is_object() => drop(stream.body.shift_remove("stopReason")),
             "contentBlockStart" => {
-                let start = data.get("start").and_then(Value::as_object);
-                if let Some((kind, block)) = start.and_then(|start| start.iter().next()) {
+                if let Some(Value::Object(start)) = data.get("start")
+                    && let Some((kind, block)) = start.iter().next()
+                {
                     stream.parts().begin_at(index, json!({kind: block}));
                 }
             }
             "contentBlockDelta" => {
                 if let Some(Value::Object(delta)) = data.get("delta") {
-                    delta.iter().for_each(|(kind, delta)| extend(stream.parts(), index, kind, delta));
+                    for (kind, delta) in delta {
+                        extend(stream.parts(), index, kind, delta);
+                    }
                 }
             }
             "contentBlockStop" => {
@@ -86,13 +90,12 @@ impl StreamCodec for Bedrock {
 
 impl PartCodec for Bedrock {
     fn part_call<'a>(&self, block: &'a Value) -> Option<WireCall<'a>> {
-        is_call(block).then(|| read_call(block, false))
+        read_call_block(block, false)
     }
 
-    /// Writes the received arguments into a call. A text with citations becomes a block of the kind
-    /// `citationsContent`.
+    /// Writes the received arguments into a call, and a text with citations as `citationsContent`.
     fn seal(&self, block: &mut StreamedPart, _is_complete: bool) {
-        if block.json.get("toolUse").is_some() {
+        if is_tool_use(&block.json) {
             block.seal_arguments(INPUT, is_call(&block.json));
         } else if let Some(citations) = block.json.get_mut("citations").map(Value::take) {
             let content = json!([{"text": text(&block.json, "text")}]);
@@ -101,8 +104,9 @@ impl PartCodec for Bedrock {
     }
 }
 
-/// Appends a delta of the given kind to the block with the provider's index `index`. The delta is ignored if the block
-/// has ended, or if the delta belongs to another kind of block.
+/// Appends a delta of a kind to the block with the provider's index `index`.
+///
+/// A delta is ignored if the block has ended or has another kind.
 fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     let path = match kind {
         "text" | "citation" => TEXT,
@@ -111,13 +115,15 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
         _ => &[],
     };
     let name = path.first().copied().unwrap_or(kind);
-    let begin = |parts: &mut Parts, index| {
-        let mut block = json!({name: {}});
-        set_at(&mut block, path, "");
-        parts.begin_at(index, block)
+    let number = match parts.receiver_at(index, kind == "toolUse", is_tool_use) {
+        Receiver::Open(number) => number,
+        Receiver::New(index) => {
+            let mut block = json!({name: {}});
+            set_at(&mut block, path, "");
+            parts.begin_at(index, block)
+        }
+        Receiver::Ended => return,
     };
-    let is_tool_use = |block: &Value| block.get("toolUse").is_some();
-    let Some(number) = parts.open_at(index, kind == "toolUse", is_tool_use, begin) else { return };
     let part = &mut parts[number];
     match kind {
         _ if part.json.get(name).is_none() => {}
@@ -150,7 +156,11 @@ fn extend(parts: &mut Parts, index: Option<u64>, kind: &str, delta: &Value) {
     }
 }
 
-/// Returns the elements of a list, or a value that is not a list as the only element.
+fn is_tool_use(block: &Value) -> bool {
+    block.get("toolUse").is_some()
+}
+
+/// Returns the elements of a list, or another value as the only element.
 fn list_of(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }

@@ -37,7 +37,7 @@ impl DefinitionCodec for Bedrock {
 }
 
 impl ChoiceCodec for Bedrock {
-    /// Encodes the tool choice. The default `auto` is left out, because only some models accept the field.
+    /// Leaves out the default `auto`, which some models refuse.
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
         let (choice, is_set_lost) = without_set(&wanted.choice);
         let mut fields = Fields::new();
@@ -63,11 +63,11 @@ impl ChoiceCodec for Bedrock {
 
 impl HistoryCodec for Bedrock {
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
-        let fields = match call.origin {
+        let known = match call.origin {
             Origin::Received { json, .. } => json.get("toolUse").and_then(Value::as_object),
             Origin::Made(extras) => extras.for_api(FACTS.name),
         };
-        let mut fields = fields.cloned().unwrap_or_default();
+        let mut fields = known.cloned().unwrap_or_default();
         fields.retain(|_, value| !value.is_null());
         set(&mut fields, "toolUseId", call.id);
         set(&mut fields, "name", call.name);
@@ -75,16 +75,14 @@ impl HistoryCodec for Bedrock {
         json!({"toolUse": fields})
     }
 
-    /// Copies a received content block into the next request. Reasoning stays unchanged, because it is
-    /// signed. Blank texts are dropped, because the service refuses them.
+    /// Keeps reasoning unchanged, because it is signed, and drops blank texts, which the service refuses.
     fn write_part(&self, block: &Value) -> Option<Value> {
         let block = texts::settled(block, &["text"]);
         let has_content = block.as_object().is_some_and(|fields| !fields.is_empty());
-        (has_content && !is_blank_text(&block)).then(|| block.into_owned())
+        if has_content && !is_blank_text(&block) { Some(block.into_owned()) } else { None }
     }
 
-    /// Writes a message with the fields `role` and `content`. Reasoning at the end is dropped, because models
-    /// refuse it there. An answer that was cut off during reasoning ends like this.
+    /// Drops reasoning at the end, which models refuse.
     fn write_message(&self, _message: &ReceivedMessage<'_>, mut blocks: Vec<Value>) -> Vec<Value> {
         while blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             blocks.pop();
@@ -92,23 +90,27 @@ impl HistoryCodec for Bedrock {
         assistant(blocks)
     }
 
-    /// Encodes an assistant message. White space at the end of the text is removed, because models refuse it
-    /// there.
+    /// Removes white space at the end, which models refuse.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text.trim_end()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
-        assistant(text.into_iter().chain(calls).collect())
+        let mut blocks = Vec::with_capacity(calls.len() + 1);
+        let trimmed = text.trim_end();
+        if !trimmed.is_empty() {
+            blocks.push(json!({"text": trimmed}));
+        }
+        blocks.extend(calls);
+        assistant(blocks)
     }
 
-    /// Encodes a user message. The service requires a text in a message with documents, and refuses blank texts and
-    /// empty messages.
+    /// Encodes a user message.
+    ///
+    /// The service requires a text beside documents, and refuses blank texts and empty messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut blocks: Vec<Value> = contents.iter().map(media::block).collect();
         blocks.retain(|block| !is_blank_text(block));
         number_documents(&mut blocks);
-        let has = |kind| blocks.iter().any(|block| block.get(kind).is_some());
         if blocks.is_empty() {
             blocks.push(json!({"text": "(empty message)"}));
-        } else if has("document") && !has("text") {
+        } else if has_kind(&blocks, "document") && !has_kind(&blocks, "text") {
             let names = contents.iter().map(Content::to_text).collect::<Vec<_>>().join("\n");
             blocks.push(json!({"text": names}));
         }
@@ -116,25 +118,33 @@ impl HistoryCodec for Bedrock {
     }
 }
 
+fn has_kind(blocks: &[Value], kind: &str) -> bool {
+    blocks.iter().any(|block| block.get(kind).is_some())
+}
+
 fn assistant(blocks: Vec<Value>) -> Vec<Value> {
     if blocks.is_empty() { Vec::new() } else { vec![json!({"role": "assistant", "content": blocks})] }
 }
 
-/// Returns whether a block is a text without characters other than white space. The service refuses such texts.
+/// Returns whether a block is a blank text, which the service refuses.
 fn is_blank_text(block: &Value) -> bool {
     block.get("text").and_then(Value::as_str).is_some_and(is_blank)
 }
 
 impl ResultCodec for Bedrock {
-    /// Encodes all results in one user message, because the service requires all of them in the message after
-    /// the calls.
+    /// Encodes all results in one user message after the calls, as the service requires.
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
-        let blocks = results.iter().zip(ids).map(|(result, id)| encode_result(result, id));
-        user_message("content", blocks.collect())
+        let mut blocks = Vec::with_capacity(results.len());
+        for (result, id) in results.iter().zip(ids) {
+            blocks.push(encode_result(result, id));
+        }
+        user_message("content", blocks)
     }
 }
 
-/// Encodes a result. The field `status` is only written for errors, because some models do not accept it.
+/// Encodes a result.
+///
+/// Only errors have a `status`, because some models do not accept it.
 fn encode_result(result: &ToolResult, id: &str) -> Value {
     let mut fields = Fields::new();
     set(&mut fields, "toolUseId", id);
@@ -148,7 +158,7 @@ fn encode_result(result: &ToolResult, id: &str) -> Value {
     json!({"toolResult": fields})
 }
 
-/// Encodes an output as content blocks. Blank texts are dropped, because the service refuses them.
+/// Encodes an output as content blocks without blank texts.
 fn result_contents(output: &ToolOutput) -> Vec<Value> {
     let mut blocks = output_parts(output, result_block, |text| json!({"text": text}));
     blocks.retain(|block| !is_blank_text(block));
@@ -156,8 +166,9 @@ fn result_contents(output: &ToolOutput) -> Vec<Value> {
     blocks
 }
 
-/// Encodes one [`Content`] as a content block. Only JSON objects become blocks of the kind `json`, because models
-/// refuse other values in such blocks.
+/// Encodes one [`Content`].
+///
+/// Models accept only JSON objects in blocks of the kind `json`.
 fn result_block(content: &Content) -> Value {
     match content {
         Content::Json(json) => match json.to_value() {

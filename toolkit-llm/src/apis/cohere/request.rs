@@ -3,7 +3,7 @@
 use crate::facts::Server;
 use crate::model::Thinking;
 use crate::request::{OptionFields, OutputForm, RequestBuilder, RequestFacts};
-use serde_json::json;
+use serde_json::{Value, json};
 
 static FACTS: RequestFacts = RequestFacts {
     provider: "cohere",
@@ -11,18 +11,17 @@ static FACTS: RequestFacts = RequestFacts {
         paths: ["temperature", "p", "max_tokens", "stop_sequences", "seed", "", ""],
         ..OptionFields::PLAIN
     },
-    output: OutputForm {
-        write: |builder, _, schema| {
-            builder.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
-        },
-        ..OutputForm::PLAIN
-    },
+    output: OutputForm { write: write_output, ..OutputForm::PLAIN },
     write_thinking,
     ..RequestFacts::PLAIN
 };
 
 pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
+}
+
+fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
+    builder.set("/response_format", json!({"type": "json_object", "json_schema": schema}));
 }
 
 fn write_thinking(builder: &mut RequestBuilder<'_>) {

@@ -1,4 +1,6 @@
-//! Streamed messages. Content parts and calls have separate indices.
+//! Streamed messages.
+//!
+//! Content parts and calls have separate indices.
 
 use super::Cohere;
 use crate::apis::chat_messages::{is_call, read_call};
@@ -13,7 +15,7 @@ use crate::stream::part::{PartCodec, PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// The fields of a message whose content is spread over several events.
+/// The fields of a message that arrive in several events.
 const GROWING: [&str; 4] = ["content", "tool_calls", "tool_plan", "citations"];
 
 impl StreamCodec for Cohere {
@@ -52,10 +54,9 @@ impl StreamCodec for Cohere {
                 parts.end_if_open(known.or_else(|| parts.latest()));
             }
             "citation-start" => {
-                let citation = one(message.get("citations")).map_or(&[][..], std::slice::from_ref);
                 let citations = stream.message(0).fields.entry("citations").or_insert_with(|| json!([]));
                 if let Value::Array(citations) = citations {
-                    citations.extend(citation.iter().cloned());
+                    citations.extend(one(message.get("citations")).cloned());
                 }
             }
             "message-end" => {
@@ -63,7 +64,9 @@ impl StreamCodec for Cohere {
                 if let Value::Object(delta) = delta {
                     overlay(&mut stream.body, delta, |_, value| !value.is_null());
                 }
-                if let Some(error) = delta.get("error").filter(|error| !error.is_null()) {
+                if let Some(error) = delta.get("error")
+                    && !error.is_null()
+                {
                     return Err(Report::read(error).into_error("message", "more of the answer"));
                 }
             }
@@ -92,7 +95,6 @@ impl StreamCodec for Cohere {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         matches!(text(value, "type"), "message-start" | "message-end" | "content-delta" | "tool-call-delta")
     }
@@ -100,7 +102,7 @@ impl StreamCodec for Cohere {
 
 impl PartCodec for Cohere {
     fn part_call<'a>(&self, part: &'a Value) -> Option<WireCall<'a>> {
-        is_call(part).then(|| read_call::<Self>(part, false))
+        if is_call(part) { Some(read_call::<Self>(part, false)) } else { None }
     }
 
     fn seal(&self, part: &mut StreamedPart, _is_complete: bool) {
@@ -111,7 +113,9 @@ impl PartCodec for Cohere {
         }
     }
 
-    /// Sets blank arguments of a complete call to `{}`. Otherwise, the last call before a text would look cut off.
+    /// Sets blank arguments of a complete call to `{}`.
+    ///
+    /// Otherwise, the last call before a text would look cut off.
     fn settle(&self, call: &mut Value) {
         if read_call::<Self>(call, false).is_blank() {
             set_at(call, &["function", "arguments"], "{}");
@@ -130,39 +134,32 @@ fn add_plan(stream: &mut Assembly, piece: &str) {
     message.parts.say(true, piece);
 }
 
-/// Returns the only part of an event: an object, or the first element of a list.
+/// Returns an object, or the first element of a list.
 fn one(part: Option<&Value>) -> Option<&Value> {
     match part {
         Some(Value::Array(parts)) => parts.first(),
-        part => part.filter(|part| part.is_object()),
+        Some(Value::Object(_)) => part,
+        _ => None,
     }
 }
 
-/// Adds a piece to the part with the key `key`. The first piece begins the part.
+/// Adds a piece to the part `key`, or begins it.
 fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
     let mut known = parts.known.by_item.get(key).copied();
     if is_call {
         let call = read_call::<Cohere>(piece, false);
-        // Some servers give all calls the same index.
-        let is_same = |number: &usize| {
-            let part = &parts[*number];
-            let has_same_id = call.id == read_call::<Cohere>(&part.json, false).id;
-            let is_open = !part.is_done && !part.name.is_empty();
-            match &call.id {
-                Some(_) => {
-                    has_same_id || is_open && part.name == call.name && parts.awaits_arguments(*number)
-                }
-                None => is_open,
-            }
-        };
         known = if call.name.is_empty() {
             let begun = parts.latest().filter(|latest| !parts[*latest].name.is_empty());
             parts.receiver(known.or(begun))
         } else {
-            known.filter(is_same)
+            // Some servers give all calls the same index.
+            known.filter(|number| is_same_call(parts, *number, &call))
         };
     }
-    let number = known.unwrap_or_else(|| begin(parts, key, is_call, piece));
+    let number = match known {
+        Some(number) => number,
+        None => begin(parts, key, is_call, piece),
+    };
     let part = &mut parts[number];
     if part.is_done {
         return;
@@ -177,6 +174,17 @@ fn extend(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) {
         push_text(&mut part.json, &[field], &text);
         parts.say(field == "thinking", &text);
     }
+}
+
+/// Returns whether a call continues the part with its index.
+fn is_same_call(parts: &Parts, number: usize, call: &WireCall<'_>) -> bool {
+    let part = &parts[number];
+    let is_open = !part.is_done && !part.name.is_empty();
+    if call.id.is_none() {
+        return is_open;
+    }
+    let has_same_id = call.id == read_call::<Cohere>(&part.json, false).id;
+    has_same_id || is_open && part.name == call.name && parts.awaits_arguments(number)
 }
 
 fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
@@ -195,7 +203,6 @@ fn begin(parts: &mut Parts, key: &str, is_call: bool, piece: &Value) -> usize {
     number
 }
 
-/// Returns the name of the field with the text of a content part.
 fn content_field(part: &Value) -> &'static str {
     if part.get("thinking").is_some() { "thinking" } else { "text" }
 }

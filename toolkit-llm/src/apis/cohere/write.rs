@@ -19,15 +19,15 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, ToolOutput};
 
-/// The media items that the API accepts, from the provider's guide to images. Images in tool results are sent in a user
-/// message after the results.
+/// The accepted media items, from the provider's guide to images.
+///
+/// Images in tool results are sent in a user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Web }],
     results: &[],
 };
 
 impl ChoiceCodec for Cohere {
-    /// Encodes the tool choice. If the field is missing, the model decides.
     fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
         let (choice, _) = without_set(&wanted.choice);
         let mut fields = Fields::new();
@@ -57,27 +57,31 @@ impl HistoryCodec for Cohere {
         function_call(fields, call.name, crate::call::sanitize::arguments(&arguments))
     }
 
-    /// Writes a message with all fields received, except empty ones. A message without text and calls is
-    /// dropped, because the service refuses it.
+    /// Drops empty fields, and a message without text and calls, which the service refuses.
     fn write_message(&self, message: &ReceivedMessage<'_>, calls: Vec<Value>) -> Vec<Value> {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         set(&mut fields, "tool_calls", calls);
         texts::settle(&mut fields, &["content", "tool_plan"]);
-        fields.retain(|_, value| match value {
-            Value::Null => false,
-            Value::Array(list) => !list.is_empty(),
-            Value::String(text) => !text.is_empty(),
-            _ => true,
-        });
-        let is_empty = !["content", "tool_calls"].iter().any(|name| fields.contains_key(*name));
-        if is_empty { Vec::new() } else { vec![fields.into()] }
+        fields.retain(|_, value| !is_empty(value));
+        let has_content = fields.contains_key("content") || fields.contains_key("tool_calls");
+        if has_content { vec![fields.into()] } else { Vec::new() }
     }
 
-    /// Encodes a user message. The service accepts images as URLs with `https:` or `data:`, and no other
-    /// media items.
+    /// Encodes a user message.
+    ///
+    /// Only images are accepted, as URLs with `https:` or `data:`.
     fn encode_user(&self, contents: &[Content]) -> Value {
         Contents::new(&MEDIA).encode_user(contents)
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
     }
 }
 
@@ -95,15 +99,19 @@ impl ToolMessages for Cohere {
     }
 }
 
-/// Encodes an output. JSON objects become documents, which the model can cite. If the output has no JSON
-/// object, the content is a string.
+/// Encodes JSON objects as documents, which the model can cite, and any other output as a string.
 fn result_content(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| document(content).is_some()) {
         return output_text(output, |content| result_text(&MEDIA, content)).into();
     }
-    let part =
-        |content: &Content| document(content).unwrap_or_else(|| text_part(&result_text(&MEDIA, content)));
-    output_parts(output, part, text_part).into()
+    output_parts(output, content_part, text_part).into()
+}
+
+fn content_part(content: &Content) -> Value {
+    match document(content) {
+        Some(document) => document,
+        None => text_part(&result_text(&MEDIA, content)),
+    }
 }
 
 fn document(content: &Content) -> Option<Value> {

@@ -5,10 +5,11 @@ use crate::history::results::unsendable;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, Media, MediaData};
 
-/// The media items that models of the third and later generations accept, both in messages and in tool results.
+/// The media items of models from the third generation on.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED_IN_RESULTS };
-/// The media items that models before the third generation accept. Tool results for these models have no field for
-/// media items.
+/// The media items that earlier models accept.
+///
+/// Their tool results have no field for media items.
 pub(super) const EARLIER_MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: &[] };
 
 /// The media items accepted in messages, from the guides to images, audio, video and documents.
@@ -26,14 +27,12 @@ const ACCEPTED: &[MediaRule] = &[
     },
 ];
 
-/// The media items accepted in results, from the guide to function calling. The Gemini API accepts no URLs in
-/// results.
+/// The media items accepted in results, from the guide to function calling, without URLs in the Gemini API.
 const ACCEPTED_IN_RESULTS: &[MediaRule] = &[
     MediaRule { kind: MediaKind::Image, types: &["png", "jpeg", "webp"], urls: Urls::None },
     MediaRule { kind: MediaKind::File, types: &["application/pdf", "text/plain"], urls: Urls::None },
 ];
 
-/// Encodes one [`Content`] of a user message as a part.
 pub(super) fn content_part(content: &Content) -> Value {
     match accepted(ACCEPTED, content) {
         Some((_, media)) => media_part(media),
@@ -41,8 +40,9 @@ pub(super) fn content_part(content: &Content) -> Value {
     }
 }
 
-/// Encodes a media item as a part. Only some versions of the API have a field for the file name, so the name
-/// is part of the text instead.
+/// Encodes a media item as a part.
+///
+/// Only some versions of the API have a field for the file name, so the name is in the text.
 pub(super) fn media_part(media: &Media) -> Value {
     let media_type = match &*essence(&media.media_type) {
         "image/jpg" => "image/jpeg",
@@ -50,7 +50,7 @@ pub(super) fn media_part(media: &Media) -> Value {
     };
     match &media.data {
         MediaData::Base64(data) => json!({"inlineData": {"mimeType": media_type, "data": data}}),
-        // If the media type is unknown, the service finds it itself.
+        // The service finds an unknown media type itself.
         MediaData::Url(url) if media_type.ends_with('*') => json!({"fileData": {"fileUri": url}}),
         MediaData::Url(url) => json!({"fileData": {"mimeType": media_type, "fileUri": url}}),
     }

@@ -1,5 +1,6 @@
-//! Reads the messages of a response, or the reason for their absence. In this API, a message is called a
-//! `Content`, and a call is one of its parts.
+//! Reads the messages of a response, or the reason for their absence.
+//!
+//! The API calls a message a `Content`. A call is one of its parts.
 
 use super::spelling::{get, list};
 use super::{FACTS, Gemini};
@@ -16,8 +17,7 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for Gemini {
-    /// Finds the messages in `payload`. The payload is a response body with candidates, one candidate, one
-    /// message, or a list of parts.
+    /// Finds the messages in a response body, a candidate, a message, or a list of parts.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let messages = match payload {
             Value::Array(parts) => bare_parts(parts)?,
@@ -46,24 +46,28 @@ impl ResponseCodec for Gemini {
             FinishReason::Stop if blocked.is_some() => FinishReason::Refused,
             finish => finish,
         };
-        let has_calls = || reading.messages.iter().any(|message| message.calls().next().is_some());
-        if response.finish == FinishReason::Refused
-            && reading.other_parts().all(|part| is_true(part, "thought"))
-            && !has_calls()
-        {
-            let report = blocked.or_else(|| failure(candidate?, false, false));
+        if response.finish == FinishReason::Refused && has_only_thoughts(reading) {
+            let report = match (blocked, candidate) {
+                (None, Some(candidate)) => failure(candidate, false, false),
+                (blocked, _) => blocked,
+            };
             response.refusal = report.map(|report| report.text).unwrap_or_default();
         }
-        // The service does not count reasoning tokens as output tokens, and does not count the results of its
-        // own tools as input tokens.
+        // The service counts neither reasoning as output nor the results of its own tools as input.
         let usage = &mut response.usage;
         usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
         usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
     }
 }
 
-/// The parts of hosted tools: the field of the part, whether it is a call, and the field with the arguments or the
-/// output. If the last field is empty, the whole object is the arguments or the output of `code_execution`.
+fn has_only_thoughts(reading: &DecodedPayload<'_>) -> bool {
+    let has_calls = reading.messages.iter().any(|message| message.calls().next().is_some());
+    !has_calls && reading.other_parts().all(|part| is_true(part, "thought"))
+}
+
+/// The parts of hosted tools: the field, whether it is a call, and the field of the arguments or output.
+///
+/// If the last field is empty, the whole object is the arguments or the output of `code_execution`.
 const HOSTED: [(&str, bool, &str); 4] = [
     ("executableCode", true, ""),
     ("codeExecutionResult", false, ""),
@@ -71,63 +75,87 @@ const HOSTED: [(&str, bool, &str); 4] = [
     ("toolResponse", false, "response"),
 ];
 
-/// Reads a part of a hosted tool: a call or an output. Returns `None` for other parts.
 pub(super) fn hosted(part: &Value) -> Option<HostedPart> {
-    let fields = part.as_object()?;
-    let found = HOSTED.into_iter().find_map(|row| Some((row, get(fields, row.0)?)));
-    let ((kind, is_call, field), json) = found?;
-    let inner = |field| json.as_object().and_then(|fields| get(fields, field));
-    let tool = || inner("toolType").and_then(Value::as_str).unwrap_or_default().to_lowercase();
-    let (name, value) =
-        if field.is_empty() { ("code_execution".to_owned(), Some(json)) } else { (tool(), inner(field)) };
-    let call = HostedCall::from_part(json, kind, &name, value.filter(|_| is_call));
-    Some(if is_call { HostedPart::Call(call) } else { HostedPart::Output(call.with_output(value)) })
+    for (kind, is_call, field) in HOSTED {
+        let Some(json) = member(part, kind) else { continue };
+        let (name, value) = if field.is_empty() {
+            ("code_execution".to_owned(), Some(json))
+        } else {
+            let tool = member(json, "toolType").and_then(Value::as_str).unwrap_or_default();
+            (tool.to_lowercase(), member(json, field))
+        };
+        if is_call {
+            return Some(HostedPart::Call(HostedCall::from_part(json, kind, &name, value)));
+        }
+        let call = HostedCall::from_part(json, kind, &name, None);
+        return Some(HostedPart::Output(call.with_output(value)));
+    }
+    None
 }
 
-/// Reads the parts of a message. If generation stopped early (`is_cut`), the last part with content is read
-/// as incomplete.
+/// Returns the value of a field in either spelling, if `value` is an object.
+pub(super) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    get(value.as_object()?, name)
+}
+
+/// Reads the parts of a message.
+///
+/// If generation stopped early (`is_cut`), the last part with content is incomplete.
 fn message<'a>(fields: Option<&'a Fields>, parts: &'a [Value], is_cut: bool) -> ReceivedMessage<'a> {
-    let says_something = |part: &Value| part.as_object().is_some_and(says_something);
-    let last = parts.iter().rposition(says_something).filter(|_| is_cut);
-    ReceivedMessage { fields, ..ReceivedMessage::from_parts(parts, last, read_call) }
+    let last = parts.iter().rposition(|part| part.as_object().is_some_and(says_something));
+    let cut = if is_cut { last } else { None };
+    ReceivedMessage { fields, ..ReceivedMessage::from_parts(parts, cut, read_call) }
 }
 
-/// Returns whether `fields` is a candidate. In a candidate, the field `content` is an object. In messages of
-/// other APIs, it is not.
+/// Returns whether `fields` is a candidate.
+///
+/// In messages of other APIs, `content` is not an object.
 fn is_candidate(fields: &Fields) -> bool {
     get(fields, "content").is_some_and(Value::is_object) || get(fields, "finishReason").is_some()
 }
 
 fn bare_parts(parts: &[Value]) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
-    let is_text = |part: &Value| part.get("text").is_some() && part.get("type").is_none();
-    match parts {
-        [] => Ok(Vec::new()),
-        // If at least one part is a call, unknown parts beside it are accepted, too.
-        _ if parts.iter().any(|part| read_call(part, false).is_some()) || parts.iter().all(is_text) => {
-            Ok(vec![message(None, parts, false)])
-        }
-        _ => Err(WireError::new("[0]", "a part with `functionCall`")),
+    if parts.is_empty() {
+        return Ok(Vec::new());
     }
+    // Unknown parts are accepted beside a call.
+    if parts.iter().any(|part| read_call(part, false).is_some())
+        || parts.iter().all(|part| part.get("text").is_some() && part.get("type").is_none())
+    {
+        return Ok(vec![message(None, parts, false)]);
+    }
+    Err(WireError::new("[0]", "a part with `functionCall`"))
 }
 
-/// Reads all candidates. If at least one candidate succeeded, failed candidates are ignored.
+/// Reads all candidates.
+///
+/// Failed candidates are ignored if one succeeded.
 fn candidates(body: &Fields) -> Result<Vec<ReceivedMessage<'_>>, WireError> {
-    let read = list(body, "candidates").iter().enumerate().map(|(index, one)| {
+    let mut contents = Vec::new();
+    let mut failure = None;
+    for (index, one) in list(body, "candidates").iter().enumerate() {
         let path = element("candidates", index);
-        match one.as_object() {
+        let content = match one.as_object() {
             Some(one) => candidate(one, &path),
             None => Err(no_content(&field(&path, "content"), None)),
+        };
+        match content {
+            Ok(content) => contents.push(content),
+            Err(error) => failure = failure.or(Some(error)),
         }
-    });
-    let (contents, failures): (Vec<_>, Vec<_>) = read.partition(Result::is_ok);
-    let reported = || reported_error(body).map(|reason| no_content("candidates[0].content", Some(reason)));
-    match failures.into_iter().find_map(Result::err) {
-        _ if !contents.is_empty() => Ok(contents.into_iter().flatten().collect()),
-        failure => Err(reported().or(failure).unwrap_or_else(|| no_content("candidates[0].content", None))),
+    }
+    if !contents.is_empty() {
+        return Ok(contents);
+    }
+    match (reported_error(body), failure) {
+        (None, Some(failure)) => Err(failure),
+        (reason, _) => Err(no_content("candidates[0].content", reason)),
     }
 }
 
-/// Parses a message that is not inside a candidate. A message of the user, which differs only in its role, is refused.
+/// Parses a message outside of a candidate.
+///
+/// A user message, which differs only in its role, is refused.
 fn lone_content(content: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     check_role(content, "model", "contents")?;
     Ok(message(Some(content), parts(content, "")?, false))
@@ -150,15 +178,14 @@ fn parts<'a>(content: &'a Fields, path: &str) -> Result<&'a [Value], WireError> 
     Ok(optional(content, path, "parts", "a list of parts", Value::as_array)?.map_or(&[], Vec::as_slice))
 }
 
-/// Returns the reason why generation of `candidate` ended.
 pub(super) fn finish(candidate: &Fields) -> FinishReason {
     FinishReason::parse(get(candidate, "finishReason").and_then(Value::as_str).unwrap_or_default())
 }
 
 /// Returns the error of a candidate that is not an answer.
 ///
-/// If the model failed to write a call, this is an error, because the response must not look like a response
-/// without calls. If generation stopped for another reason, the content of the candidate is kept.
+/// A call that the model failed to write is an error, because the response must not look like one without
+/// calls. After other stops, the content of the candidate is kept.
 pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> Option<Report> {
     let reason = get(candidate, "finishReason").and_then(Value::as_str)?;
     let failed = match reason {
@@ -168,10 +195,10 @@ pub(super) fn failure(candidate: &Fields, has_parts: bool, has_calls: bool) -> O
     };
     let message = get(candidate, "finishMessage").and_then(Value::as_str);
     let is_blocked = FinishReason::parse(reason) == FinishReason::Refused;
-    failed.then(|| report("the model stopped", Some(reason), message, is_blocked))
+    if failed { Some(report("the model stopped", Some(reason), message, is_blocked)) } else { None }
 }
 
-/// Returns the error reported by the service, or the reason why it blocked the prompt.
+/// Returns the service's error, or why it blocked the prompt.
 pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     if let Some(error) = get(body, "error") {
         return Some(Report::read(error));
@@ -179,12 +206,12 @@ pub(super) fn reported_error(body: &Fields) -> Option<Report> {
     block(body)
 }
 
-/// Returns the reason why the service blocked the prompt.
 pub(super) fn block(body: &Fields) -> Option<Report> {
     let feedback = get(body, "promptFeedback")?.as_object()?;
     let reason = get(feedback, "blockReason").and_then(Value::as_str);
     let message = get(feedback, "blockReasonMessage").and_then(Value::as_str);
-    (reason.is_some() || message.is_some()).then(|| report("the prompt was blocked", reason, message, true))
+    let is_blocked = reason.is_some() || message.is_some();
+    if is_blocked { Some(report("the prompt was blocked", reason, message, true)) } else { None }
 }
 
 fn report(what: &str, code: Option<&str>, message: Option<&str>, is_blocked: bool) -> Report {
@@ -199,39 +226,47 @@ pub(super) fn no_content(path: &str, reason: Option<Report>) -> WireError {
     failed(path, "a content of the model", reason)
 }
 
-/// Returns the `functionCall` object of a part, if the part is a call.
 pub(super) fn function(part: &Value) -> Option<&Value> {
-    get(part.as_object()?, "functionCall")
+    member(part, "functionCall")
 }
 
-/// Parses a part that contains a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`. Returns `None` for
-/// other parts. `is_cut` is `true` if the response was cut off at this part.
+/// Parses a part with a call: `{functionCall: {id?, name, args?}, thoughtSignature?}`.
 ///
-/// Since Gemini 3, the service refuses a history in which a signature is missing from its original part, so
-/// the signature becomes an extra of the call.
+/// The signature becomes an extra of the call: since Gemini 3, the service refuses a history without it.
 pub(crate) fn read_call(part: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let function = function(part)?;
-    let field = |name| function.as_object().and_then(|function| get(function, name));
-    // Only the stream decoder assembles partial arguments. Here, they show that the call is incomplete.
-    let is_piece = field("partialArgs").is_some() || field("willContinue").is_some_and(|value| value == true);
-    let args = field("args");
-    let name = field("name").and_then(Value::as_str).unwrap_or_default();
-    let extras = |part: &Value, _| ProviderExtras::new(FACTS.name, beside(part));
-    Some(WireCall {
-        is_cut: is_cut || args.is_none() && is_piece,
-        ..WireCall::new(part, field("id"), name, args, extras)
-    })
+    // Only the stream decoder assembles partial arguments. Here, they show an incomplete call.
+    let is_piece = member(function, "partialArgs").is_some() || goes_on(function);
+    let args = member(function, "args");
+    let name = member(function, "name").and_then(Value::as_str).unwrap_or_default();
+    let call = WireCall::new(part, member(function, "id"), name, args, extras);
+    Some(WireCall { is_cut: is_cut || args.is_none() && is_piece, ..call })
 }
 
-/// Returns the fields of a part other than `functionCall`, with their names in camel case.
+/// Returns whether a call, or a piece of its arguments, continues in a later part.
+pub(super) fn goes_on(json: &Value) -> bool {
+    member(json, "willContinue").is_some_and(|flag| flag == true)
+}
+
+fn extras(part: &Value, _is_custom: bool) -> ProviderExtras {
+    ProviderExtras::new(FACTS.name, beside(part))
+}
+
+/// Returns the fields of a part beside `functionCall`, in camel case.
 pub(super) fn beside(part: &Value) -> Fields {
-    let others = part.as_object().into_iter().flatten().map(|(name, value)| (camel(name), value));
-    let others = others.filter(|(name, value)| name != "functionCall" && !value.is_null());
-    others.map(|(name, value)| (name.into_owned(), value.clone())).collect()
+    let mut others = Fields::new();
+    for (key, value) in part.as_object().into_iter().flatten() {
+        let name = camel(key);
+        if name != "functionCall" && !value.is_null() {
+            others.insert(name.into_owned(), value.clone());
+        }
+    }
+    others
 }
 
-/// Returns whether a part has content. The service refuses a part with empty text, unless the part has a
-/// signature, which must be sent back.
+/// Returns whether a part has content.
+///
+/// The service refuses an empty text, unless it has a signature, which must be sent back.
 pub(super) fn says_something(part: &Fields) -> bool {
     let mut fields = part.iter().filter(|(name, value)| *name != "thought" && !value.is_null());
     fields.any(|(name, value)| name != "text" || value != "") || get(part, "thoughtSignature").is_some()
@@ -242,12 +277,10 @@ pub(super) fn says_something(part: &Fields) -> bool {
 pub(crate) struct WireResult<'a>(pub(crate) &'a Fields);
 
 impl<'a> WireResult<'a> {
-    /// Returns the result in `part`, or `None` for other parts.
     pub(crate) fn from_part(part: &'a Value) -> Option<Self> {
         get(part.as_object()?, "functionResponse")?.as_object().map(Self)
     }
 
-    /// Returns the key that identifies the call of this result.
     pub(crate) fn key(self) -> CallKey<'a> {
         let id = get(self.0, "id").and_then(Value::as_str).filter(|id| !id.is_empty());
         CallKey { id: id.map(Into::into), name: Some(self.name()) }

@@ -1,26 +1,31 @@
-//! References in results. In the JSON of a result, the service reads a member `$ref` as the name of one of the result's
-//! parts. It refuses each request with another name, and the history keeps the result.
+//! References in results.
+//!
+//! In the JSON of a result, the service reads a member `$ref` as the name of one of the result's parts. With
+//! any other name, it refuses each request of the history.
 
+use super::read::member;
 use super::spelling::{get, key, list};
 use serde_json::{Value, json};
 
-/// Returns whether the value has a member `$ref`, at any depth, that is none of the `names` of a result's parts.
+/// Returns whether a member `$ref`, at any depth, is none of the `names` of parts.
 ///
 /// Recursion is safe, because parsers limit the depth of the value.
 pub(super) fn has_reference(value: &Value, names: &[String]) -> bool {
     match value {
         Value::Array(values) => values.iter().any(|value| has_reference(value, names)),
-        Value::Object(members) => members.iter().any(|(name, value)| {
-            if name != "$ref" {
-                return has_reference(value, names);
+        Value::Object(members) => {
+            if let Some(reference) = members.get("$ref")
+                && names.iter().all(|name| reference != name.as_str())
+            {
+                return true;
             }
-            !value.as_str().is_some_and(|reference| names.iter().any(|name| name == reference))
-        }),
+            members.iter().any(|(name, value)| name != "$ref" && has_reference(value, names))
+        }
         _ => false,
     }
 }
 
-/// Writes the values with such a member as text, in the result of a part of a history. Other parts stay.
+/// Writes values with such a member as text, in a result of a history.
 pub(super) fn references_to_text(part: &mut Value) {
     let Some(part) = part.as_object_mut() else { return };
     let Some(field) = key(part, "functionResponse").map(str::to_owned) else { return };
@@ -28,8 +33,8 @@ pub(super) fn references_to_text(part: &mut Value) {
     let mut names = Vec::new();
     for media in list(result, "parts").iter().filter_map(Value::as_object) {
         for field in ["inlineData", "fileData"] {
-            let name = get(media, field).and_then(|data| get(data.as_object()?, "displayName")?.as_str());
-            names.extend(name.map(str::to_owned));
+            let name = get(media, field).and_then(|data| member(data, "displayName"));
+            names.extend(name.and_then(Value::as_str).map(str::to_owned));
         }
     }
     match result.get_mut("response") {

@@ -5,7 +5,7 @@ use crate::model::{Effort, Thinking};
 use crate::request::{
     AnswerFacts, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts, Tier,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use toolkit_schema::__private::LoopExits;
 
 static FACTS: RequestFacts = RequestFacts {
@@ -28,10 +28,7 @@ static FACTS: RequestFacts = RequestFacts {
         // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
         // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
         loops: Some(LoopExits::OptionalMembers),
-        write: |builder, _, schema| {
-            builder.set("/generationConfig/responseMimeType", "application/json");
-            builder.set("/generationConfig/responseJsonSchema", schema);
-        },
+        write: write_output,
         ..OutputForm::PLAIN
     },
     write_thinking,
@@ -48,8 +45,12 @@ pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
 }
 
-/// Writes the options for thinking. Models before the third generation accept a token budget, and later models accept a
-/// level.
+fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
+    builder.set("/generationConfig/responseMimeType", "application/json");
+    builder.set("/generationConfig/responseJsonSchema", schema);
+}
+
+/// Writes the options for thinking: a level, or a token budget before the third generation.
 fn write_thinking(builder: &mut RequestBuilder<'_>) {
     const LEVEL: &str = "/generationConfig/thinkingConfig/thinkingLevel";
     const BUDGET: &str = "/generationConfig/thinkingConfig/thinkingBudget";

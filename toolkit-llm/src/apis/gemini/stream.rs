@@ -1,11 +1,12 @@
-//! Decodes streamed responses. Each event is a response that contains further parts.
+//! Decodes streamed responses, whose events are responses with further parts.
 //!
 //! On request, Vertex AI sends a call in pieces: a part with the name, then parts with `partialArgs`, and an
 //! empty part at the end.
 
 use super::Gemini;
 use super::read::{
-    beside, block, failure, finish, function, hosted, no_content, read_call, reported_error, says_something,
+    beside, block, failure, finish, function, goes_on, hosted, member, no_content, read_call, reported_error,
+    says_something,
 };
 use super::spelling::{get, list};
 use crate::call::WireCall;
@@ -25,17 +26,16 @@ impl StreamCodec for Gemini {
     fn push(&self, stream: &mut Assembly, body: &Value) -> Result<(), WireError> {
         let fields = object(body, "", "a response or a list of responses")?;
         overlay(&mut stream.body, fields, says_else("candidates"));
-        let mut fault = None;
+        let mut result = Ok(());
         for (position, candidate) in list(fields, "candidates").iter().enumerate() {
             let Some(candidate) = candidate.as_object() else { continue };
             let index = get(candidate, "index").and_then(Value::as_u64).unwrap_or(position as u64);
-            let path = || field(&element("candidates", position), "content");
-            if let Err(error) = push_candidate(stream.message(index), candidate, path) {
-                fault.get_or_insert(error);
-            }
+            result = result.and(push_candidate(stream.message(index), candidate, position));
         }
-        let reported = reported_error(fields).map(|reason| no_content("candidates[0].content", Some(reason)));
-        reported.or(fault).map_or(Ok(()), Err)
+        match reported_error(fields) {
+            Some(reason) => Err(no_content("candidates[0].content", Some(reason))),
+            None => result,
+        }
     }
 
     fn is_complete(&self, stream: &Assembly) -> bool {
@@ -47,19 +47,22 @@ impl StreamCodec for Gemini {
     fn finish(&self, stream: &mut Assembly) -> Value {
         let mut body = std::mem::take(&mut stream.body);
         let is_broken = stream.is_broken;
-        let candidates = stream.messages.values_mut().map(|message| finish_candidate(message, is_broken));
-        let candidates: Vec<Value> = candidates.collect();
+        let mut candidates = Vec::with_capacity(stream.messages.len());
+        for message in stream.messages.values_mut() {
+            candidates.push(finish_candidate(message, is_broken));
+        }
         if !candidates.is_empty() {
             set(&mut body, "candidates", candidates);
         }
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. Without `alt=sse`, the service sends all events of a stream as
-    /// one list.
+    /// Returns whether a value is an event of a stream.
+    ///
+    /// Without `alt=sse`, the service sends a list of events.
     fn is_chunk(&self, value: &Value) -> bool {
         let names = ["candidates", "promptFeedback", "usageMetadata", "error"];
-        value.as_object().is_some_and(|body| names.iter().any(|name| get(body, name).is_some()))
+        names.iter().any(|name| member(value, name).is_some())
     }
 }
 
@@ -68,7 +71,6 @@ impl PartCodec for Gemini {
         read_call(part, false)
     }
 
-    /// Writes the arguments that were received in pieces into the JSON of a call.
     fn seal(&self, part: &mut StreamedPart, is_complete: bool) {
         let Some(paths) = part.paths.take() else { return };
         part.has_pieces = true;
@@ -84,19 +86,20 @@ impl PartCodec for Gemini {
     }
 }
 
-fn push_candidate(
-    message: &mut StreamedMessage,
-    candidate: &Fields,
-    path: impl Fn() -> String,
-) -> Result<(), WireError> {
+/// Adds the candidate at the position `at` of an event to its message.
+fn push_candidate(message: &mut StreamedMessage, candidate: &Fields, at: usize) -> Result<(), WireError> {
     overlay(&mut message.around, candidate, says_else("content"));
     let parts = &mut message.parts;
     if let Some(content) = get(candidate, "content").and_then(Value::as_object) {
         overlay(&mut message.fields, content, says_else("parts"));
         match content.get("parts") {
             None | Some(Value::Null) => {}
-            Some(Value::Array(list)) => list.iter().for_each(|part| push_part(parts, part)),
-            Some(_) => return Err(WireError::new(field(&path(), "parts"), "a list of parts")),
+            Some(Value::Array(list)) => {
+                for part in list {
+                    push_part(parts, part);
+                }
+            }
+            Some(_) => return Err(WireError::new(field(&content_path(at), "parts"), "a list of parts")),
         }
     }
     if get(candidate, "finishReason").is_none() {
@@ -104,9 +107,13 @@ fn push_candidate(
     }
     let has_calls = parts.iter().any(|part| function(&part.json).is_some());
     match failure(candidate, !parts.is_empty(), has_calls) {
-        Some(reason) => Err(no_content(&path(), Some(reason))),
+        Some(reason) => Err(no_content(&content_path(at), Some(reason))),
         None => Ok(()),
     }
+}
+
+fn content_path(position: usize) -> String {
+    field(&element("candidates", position), "content")
 }
 
 fn push_part(parts: &mut Parts, part: &Value) {
@@ -115,16 +122,20 @@ fn push_part(parts: &mut Parts, part: &Value) {
     }
     let part = &*texts::settled(part, &["text"]);
     parts.say(is_true(part, "thought"), &texts::of(part, "text"));
-    let latest = parts.latest().map(|latest| &mut parts[latest].json);
-    let is_continued = latest.is_some_and(|latest| append(latest, part));
-    if !is_continued && part.as_object().is_some_and(says_something) {
+    if let Some(latest) = parts.latest()
+        && append(&mut parts[latest].json, part)
+    {
+        return;
+    }
+    if part.as_object().is_some_and(says_something) {
         let number = parts.begin(parts.next, part.clone());
         parts.show_hosted(number);
     }
 }
 
-/// Appends the text of a part to a part of the same kind. Returns whether this was possible. If one of the
-/// two parts has a signature, they are not merged.
+/// Appends the text of a part to a part of the same kind, unless one is signed.
+///
+/// Returns whether it was appended.
 fn append(latest: &mut Value, part: &Value) -> bool {
     let is_same_kind = is_true(part, "thought") == is_true(latest, "thought");
     if !is_plain(part) || !is_plain(latest) || !is_same_kind {
@@ -135,27 +146,28 @@ fn append(latest: &mut Value, part: &Value) -> bool {
     true
 }
 
-/// Returns whether a part contains only text, either of the answer or of a thought.
+/// Returns whether a part contains only text, of the answer or of a thought.
 fn is_plain(part: &Value) -> bool {
-    let mut fields = part.as_object().into_iter().flatten();
-    part.is_object() && fields.all(|(name, value)| name == "text" || name == "thought" || value.is_null())
+    let Some(fields) = part.as_object() else { return false };
+    fields.iter().all(|(name, value)| name == "text" || name == "thought" || value.is_null())
 }
 
 fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
-    let fields = function(call.json).and_then(Value::as_object);
+    let function = function(call.json);
+    let fields = function.and_then(Value::as_object);
     let pieces = fields.map_or(&[][..], |fields| list(fields, "partialArgs"));
-    let goes_on = fields.and_then(|fields| get(fields, "willContinue")).is_some_and(|value| value == true);
-    let is_whole = call.input.is_some() && pieces.is_empty() && !goes_on;
+    let is_continued = function.is_some_and(goes_on);
+    let is_whole = call.input.is_some() && pieces.is_empty() && !is_continued;
     let number = match open_call(parts, call, is_whole).or_else(|| owner(parts, call, !pieces.is_empty())) {
         Some(number) => number,
         None => {
             let mut part = beside(call.json);
-            set(&mut part, "functionCall", function(call.json).cloned());
+            set(&mut part, "functionCall", function.cloned());
             let number = parts.begin(parts.next, part.into());
             let id = call.id.as_deref().unwrap_or_default();
             parts.learn(number, &PartKey { call: id, ..PartKey::default() });
             parts.announce(number);
-            if pieces.is_empty() && !goes_on {
+            if pieces.is_empty() && !is_continued {
                 return parts.end(number);
             }
             parts.open.push(number);
@@ -171,71 +183,84 @@ fn push_call(parts: &mut Parts, call: &WireCall<'_>) {
         known.merge(args);
     }
     for piece in pieces {
-        let piece = piece.as_object();
-        let path = piece.and_then(|piece| get(piece, "jsonPath")).and_then(Value::as_str);
-        let goes_on = piece.and_then(|piece| get(piece, "willContinue")).is_some_and(|value| value == true);
-        known.add(path, piece.and_then(value), goes_on);
+        let path = member(piece, "jsonPath").and_then(Value::as_str);
+        known.add(path, value(piece), goes_on(piece));
     }
-    if !goes_on {
+    if !is_continued {
         parts.open.retain(|open| *open != number);
         parts.end(number);
     }
 }
 
-/// Returns the ended call to which the arguments of `call` belong. It has no arguments yet, and has the same id or is
-/// the only such call.
+/// Returns the ended call that owns the arguments of `call`.
+///
+/// It has no arguments yet, and has the same id or is the only such call.
 fn owner(parts: &mut Parts, call: &WireCall<'_>, has_pieces: bool) -> Option<usize> {
     if !has_pieces && call.has_no_arguments() {
         return None;
     }
     let id = call.id.as_deref().unwrap_or_default();
-    let same = parts.known.by_call.get(id).copied().filter(|number| parts.is_blank(*number));
-    let is_same = same.is_some_and(|number| call.name.is_empty() || parts[number].name == call.name);
-    match same.filter(|_| is_same) {
-        None if call.name.is_empty() => parts.adopt(),
-        same => same.inspect(|number| parts.reopen(*number)),
+    if let Some(number) = parts.known.by_call.get(id).copied()
+        && parts.is_blank(number)
+        && (call.name.is_empty() || parts[number].name == call.name)
+    {
+        parts.reopen(number);
+        return Some(number);
     }
+    if call.name.is_empty() { parts.adopt() } else { None }
 }
 
-/// Returns the index of the unfinished call that `call` continues. The unfinished call has the same id or, if `call`
-/// has no id, the same name.
+/// Returns the index of the unfinished call that `call` continues: with its id or, without one, its name.
 ///
-/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id does not
-/// continue another call.
+/// A `call` without a name may also continue the last unfinished call. A complete call with a name but no id
+/// continues none.
 fn open_call(parts: &Parts, call: &WireCall<'_>, is_whole: bool) -> Option<usize> {
-    let open = |fits: &dyn Fn(&StreamedPart) -> bool| {
-        parts.open.iter().rev().copied().find(|number| parts.get(*number).is_some_and(fits))
-    };
-    let has_id = |part: &StreamedPart| read_call(&part.json, false).is_some_and(|known| known.id == call.id);
-    match (&call.id, call.name) {
-        (None, "") => open(&|_| true),
-        (Some(_), name) => open(&has_id).or_else(|| open(&|_| name.is_empty())),
-        // Calls without ids arrive one after another, so there is only one open call with this name.
-        (None, name) if !is_whole => open(&|known| known.name == name),
-        (None, _) => None,
+    if is_whole && call.id.is_none() && !call.name.is_empty() {
+        return None;
     }
+    let mut last = None;
+    for number in parts.open.iter().rev().copied() {
+        let Some(part) = parts.get(number) else { continue };
+        let is_same = match &call.id {
+            Some(_) => read_call(&part.json, false).is_some_and(|known| known.id == call.id),
+            // Calls without ids arrive one after another, so only one with this name is open.
+            None => call.name.is_empty() || part.name == call.name,
+        };
+        if is_same {
+            return Some(number);
+        }
+        last = last.or(Some(number));
+    }
+    if call.name.is_empty() { last } else { None }
 }
 
-/// Returns the argument value in a piece of a call, from a field such as `stringValue`. In any field other than
-/// `nullValue`, `null` counts as missing.
-fn value(piece: &Fields) -> Option<Value> {
-    piece.iter().find_map(|(name, value)| match &*camel(name) {
-        "nullValue" => Some(Value::Null),
-        name if name.ends_with("Value") && !value.is_null() => Some(value.clone()),
-        _ => None,
-    })
+/// Returns the argument value of a piece, as in `stringValue`.
+///
+/// Outside of `nullValue`, `null` counts as missing.
+fn value(piece: &Value) -> Option<Value> {
+    for (key, value) in piece.as_object()? {
+        let name = camel(key);
+        if name == "nullValue" {
+            return Some(Value::Null);
+        }
+        if name.ends_with("Value") && !value.is_null() {
+            return Some(value.clone());
+        }
+    }
+    None
 }
 
 fn finish_candidate(message: &mut StreamedMessage, is_broken: bool) -> Value {
     let mut candidate = std::mem::take(&mut message.around);
     let mut content = std::mem::take(&mut message.fields);
-    // After a finish reason, no call is held back, unless the reason says that the candidate was cut.
-    let reason = get(&candidate, "finishReason").map(|_| finish(&candidate)).filter(|_| !is_broken);
+    // After a finish reason, calls are held back only if the candidate was cut.
+    let has_reason = !is_broken && get(&candidate, "finishReason").is_some();
+    let reason = if has_reason { Some(finish(&candidate)) } else { None };
     let is_cut = reason.as_ref().is_none_or(FinishReason::may_be_cut);
-    // If the model stopped by itself, its calls are finished, even if the final part of a call is missing.
+    // If the model stopped by itself, its calls are finished, even without the final part of a call.
     message.parts.close_all(reason.as_ref() != Some(&FinishReason::Stop));
     message.parts.release(is_cut);
-    let parts = message.parts.take_json(reason.is_some() && is_cut);
+    let parts = message.parts.take_json(has_reason && is_cut);
     if !parts.is_empty() {
         content.entry("role").or_insert_with(|| "model".into());
         set(&mut content, "parts", parts);
@@ -244,7 +269,6 @@ fn finish_candidate(message: &mut StreamedMessage, is_broken: bool) -> Value {
     candidate.into()
 }
 
-/// Returns a filter that removes the field `except` and all fields with `null`.
 fn says_else(except: &str) -> impl Fn(&str, &Value) -> bool {
     move |name, value| name != except && !value.is_null()
 }

@@ -19,7 +19,7 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Generates parts with and without calls, with fields of any shape.
+/// Generates parts, also calls, with fields of any shape.
 fn parts() -> impl Strategy<Value = Vec<Value>> {
     let part = prop_oneof![
         json().prop_map(|call| json!({"functionCall": call, "thoughtSignature": "CpcB"})),
@@ -37,7 +37,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
-/// Returns one call in pieces, as Vertex AI sends it: each text is split at the positions in `cuts`.
+/// Returns one call in pieces, as Vertex AI sends it, with texts split at `cuts`.
 fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     let mut parts = vec![json!({"functionCall": {"name": name, "willContinue": true}})];
     for (key, value) in args {
@@ -65,8 +65,9 @@ fn pieces(name: &str, args: &Map<String, Value>, cuts: &[usize]) -> Vec<Value> {
     parts
 }
 
-/// Streams the parts. `sizes` contains the number of parts in each event, and is repeated if necessary. Returns the
-/// yielded calls and the complete response.
+/// Streams the parts, with the numbers in `sizes` for each event.
+///
+/// Returns the yielded calls and the response.
 fn streamed(parts: &[Value], sizes: &[usize]) -> (Vec<ToolCall>, Value) {
     let mut stream = Gemini.accumulator();
     let mut events = Vec::new();
@@ -104,8 +105,9 @@ proptest! {
         let _ = stream.finish();
     }
 
-    /// The history contains every call, with a name and arguments that the service accepts. The results of all calls,
-    /// encoded and parsed again, have the ids of the calls.
+    /// The history has every call with legal name and arguments.
+    ///
+    /// All results, encoded and parsed again, have the ids of the calls.
     #[test]
     fn the_history_contains_every_call(parts in parts()) {
         let content = json!({"role": "model", "parts": parts});
@@ -145,8 +147,8 @@ proptest! {
         let (at_once, _) = streamed(&parts, &[parts.len()]);
         prop_assert_eq!(short(&yielded), short(&at_once));
 
-        // Calls in pieces are yielded when they end, but the response has them in the order in which they
-        // began.
+        // Calls in pieces are yielded when they end, but the response has them in the order of their
+        // beginnings.
         let sorted = |mut calls: Vec<ToolCall>| {
             calls.sort_by_key(|call| format!("{call:?}"));
             calls

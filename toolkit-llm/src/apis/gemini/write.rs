@@ -1,8 +1,9 @@
-//! Writes what a request contains: definitions, the tool choice, messages and results. In this API, a message is called
-//! a `Content`.
+//! Writes what a request contains: definitions, the tool choice, messages and results.
+//!
+//! The API calls a message a `Content`.
 
 use super::media::{MEDIA, content_part, media_part};
-use super::read::{WireResult, read_call, says_something};
+use super::read::{WireResult, member, read_call, says_something};
 use super::references::{has_reference, references_to_text};
 use super::spelling::{get, key, list};
 use super::{FACTS, Gemini};
@@ -28,7 +29,7 @@ use toolkit_core::output::{Content, JsonText, ToolOutput};
 use toolkit_schema::__private::{LoopExits, fit_references};
 use toolkit_schema::{SchemaDialect, SchemaLoss};
 
-/// The functions of the tool `computerUse`, from the guide. The service defines a function unless the tool excludes it.
+/// The functions that `computerUse` defines, from its guide.
 const COMPUTER: [&str; 13] = [
     "click_at",
     "drag_and_drop",
@@ -45,10 +46,9 @@ const COMPUTER: [&str; 13] = [
     "wait_5_seconds",
 ];
 
-/// The path to report for losses in the output schema.
 const OUTPUT: &str = "/output_schema";
 
-/// The message after a message with calls must answer all these calls, in their order.
+/// The message after calls must answer all of them, in their order.
 pub(super) const RESULTS: ResultRule = ResultRule {
     place: ResultPlace::NextMessage(Replies {
         parts: "parts",
@@ -60,8 +60,7 @@ pub(super) const RESULTS: ResultRule = ResultRule {
 };
 
 impl DefinitionCodec for Gemini {
-    /// Writes one element of the list `function_declarations`. The JSON before and after the list is in
-    /// [`Facts::frame`](crate::facts::Facts::frame).
+    /// Writes one element of the list `function_declarations`.
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
         let json_schema = encoder.how.dialect == SchemaDialect::JsonSchema;
         let (parameters_key, output_key) = if json_schema {
@@ -94,26 +93,32 @@ impl DefinitionCodec for Gemini {
         declaration.into()
     }
 
-    /// Removes the definitions of the tools that answer the calls of `computerUse`, except for excluded functions.
+    /// Removes the definitions of tools that answer `computerUse`, except for excluded functions.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
-        if let Some(computer) = tool.as_object().and_then(|tool| get(tool, "computerUse")?.as_object()) {
+        if let Some(Value::Object(computer)) = member(tool, "computerUse") {
             let excluded = list(computer, "excludedPredefinedFunctions");
-            let functions = || COMPUTER.iter().filter(|name| !excluded.iter().any(|other| other == **name));
-            // The program's tools are in one entry: `{function_declarations: […]}`.
-            entries.retain_mut(|entry| {
-                let Some(own) = entry.get_mut("function_declarations").and_then(Value::as_array_mut) else {
-                    return true;
-                };
-                functions().for_each(|name| drop(take_named(own, name)));
-                !own.is_empty()
-            });
+            entries.retain_mut(|entry| remove_functions(entry, excluded));
         }
         Some(tool.clone())
     }
 }
 
-/// Converts an output schema. An output can be any value, but a dialect converts the root of a schema into an
-/// object schema. The output schema is therefore converted as the schema of a property.
+/// Removes functions except for `excluded` ones.
+///
+/// Returns whether anything is left.
+fn remove_functions(entry: &mut Value, excluded: &[Value]) -> bool {
+    let Some(Value::Array(own)) = entry.get_mut("function_declarations") else { return true };
+    for name in COMPUTER {
+        if !excluded.iter().any(|other| other == name) {
+            take_named(own, name);
+        }
+    }
+    !own.is_empty()
+}
+
+/// Converts an output schema as the schema of a property.
+///
+/// An output can be any value, but a dialect converts the root of a schema into an object schema.
 fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLoss>) {
     const PROPERTY: &str = "/properties/output";
     if dialect == SchemaDialect::JsonSchema {
@@ -133,18 +138,22 @@ fn output_schema(dialect: SchemaDialect, output: &Value) -> (Value, Vec<SchemaLo
     (schema, converted.losses)
 }
 
-/// Returns whether a function has no parameters. The service refuses an object schema without properties, so
-/// such a function is sent without a schema.
+/// Returns whether a function has no parameters, for which the service refuses a schema.
 fn has_no_properties(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return schema.is_null() };
-    fields.iter().all(|(keyword, value)| match keyword.as_str() {
+    fields.iter().all(|(keyword, value)| fits_no_properties(keyword, value))
+}
+
+/// Returns whether a keyword fits an object without properties.
+fn fits_no_properties(keyword: &str, value: &Value) -> bool {
+    match keyword {
         "type" => value.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")),
         "properties" => value.as_object().is_some_and(Fields::is_empty),
         "required" | "propertyOrdering" => value.as_array().is_some_and(Vec::is_empty),
         "additionalProperties" => *value == Value::Bool(false),
         "$schema" | "title" | "description" => true,
         _ => false,
-    })
+    }
 }
 
 fn is_typed(schema: &Value) -> bool {
@@ -158,18 +167,17 @@ impl ChoiceCodec for Gemini {
             ToolChoice::None => ("NONE", &[]),
             ToolChoice::Required => ("ANY", &[]),
             ToolChoice::Tool(name) => ("ANY", std::slice::from_ref(name)),
-            // An empty list in the request would allow every tool, so `NONE` is written to forbid all tools.
+            // An empty list would allow every tool.
             ToolChoice::Allowed { names, .. } if names.is_empty() => ("NONE", &[]),
             ToolChoice::Allowed { names, required: true } => ("ANY", names),
-            // `AUTO` cannot limit the names. `VALIDATED` can. It also lets the model choose between text and a
-            // call, and in addition enforces the schemas.
+            // `AUTO` cannot limit the names. `VALIDATED` can, and also enforces the schemas.
             ToolChoice::Allowed { names, required: false } => ("VALIDATED", names),
         };
-        let mut config = json!({"mode": mode});
+        let mut calling = json!({"mode": mode});
         if !allowed.is_empty() {
-            config["allowedFunctionNames"] = allowed.iter().map(|name| names.spell(name)).collect();
+            calling["allowedFunctionNames"] = allowed.iter().map(|name| names.spell(name)).collect();
         }
-        let config = json!({"functionCallingConfig": config});
+        let config = json!({"functionCallingConfig": calling});
         let encoded = EncodedToolConfig::new(Fields::from_iter([("toolConfig".to_owned(), config)]));
         if mode == "NONE" { encoded } else { encoded.without_limit(wanted) }
     }
@@ -197,11 +205,10 @@ impl HistoryCodec for Gemini {
     fn write_part(&self, part: &Value) -> Option<Value> {
         let mut part = without_result(part.as_object().cloned().unwrap_or_default());
         texts::settle(&mut part, &["text"]);
-        says_something(&part).then(|| part.into())
+        if says_something(&part) { Some(part.into()) } else { None }
     }
 
-    /// Writes a message for the next request. A message without parts is dropped, because the service refuses
-    /// it.
+    /// Drops a message without parts, which the service refuses.
     fn write_message(&self, message: &ReceivedMessage<'_>, parts: Vec<Value>) -> Vec<Value> {
         if parts.is_empty() {
             return Vec::new();
@@ -213,26 +220,33 @@ impl HistoryCodec for Gemini {
     }
 
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
+        let mut parts = Vec::with_capacity(calls.len() + 1);
+        if !text.is_empty() {
+            parts.push(json!({"text": text}));
+        }
+        parts.extend(calls);
         let message = ReceivedMessage { fields: None, parts: Vec::new(), is_whole: true };
-        self.write_message(&message, text.into_iter().chain(calls).collect())
+        self.write_message(&message, parts)
     }
 
-    /// Gives the first call of a message a placeholder if it has no signature. From the third generation on,
-    /// models refuse such a call, but only they sign calls. The reference defines the placeholder for calls of
-    /// other models. The other calls of a message never have signatures.
+    /// Gives the first call of a message a placeholder for a missing signature.
+    ///
+    /// Models require one from the third generation on, but only they sign calls. The placeholder is from the
+    /// reference. Other calls of a message have no signatures.
     fn complete_calls(&self, generation: Option<u32>, calls: &mut [Value]) {
+        let Some(Value::Object(first)) = calls.first_mut() else { return };
         let is_signed = generation.is_none_or(|number| number >= 3);
-        let first = calls.first_mut().and_then(Value::as_object_mut).filter(|_| is_signed);
-        if let Some(first) = first.filter(|first| get(first, "thoughtSignature").is_none()) {
+        if is_signed && get(first, "thoughtSignature").is_none() {
             set(first, "thoughtSignature", "skip_thought_signature_validator");
         }
     }
 
-    /// Encodes a user message. The service refuses empty texts and empty messages.
+    /// Encodes a user message.
+    ///
+    /// The service refuses empty texts and messages.
     fn encode_user(&self, contents: &[Content]) -> Value {
         let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
-        parts.retain(|part| part.get("text").is_none_or(|text| text != ""));
+        parts.retain(|part| part["text"] != "");
         if parts.is_empty() {
             parts.push(json!({"text": "(empty message)"}));
         }
@@ -240,28 +254,24 @@ impl HistoryCodec for Gemini {
     }
 }
 
-/// Removes the field `functionResponse` from a part, because messages of the model must not contain results.
+/// Removes `functionResponse`, which messages of the model must not contain.
 fn without_result(mut part: Fields) -> Fields {
     part.retain(|name, _| camel(name) != "functionResponse");
     part
 }
 
-/// Returns the id if a provider assigned it, and `None` if this library generated it.
+/// Returns the id if a provider assigned it.
 ///
-/// If there are no ids, the service finds the call of a result by position. Sending a generated id with only
-/// the call or only the result would be an error. The reference has no rule for ids.
+/// Without ids, the service finds the call of a result by position. A generated id at only one of the two
+/// would be an error.
 fn sendable_id(id: &str) -> Option<&str> {
-    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+    if id.is_empty() || ids::is_generated(id) { None } else { Some(id) }
 }
 
 impl RepairCodec for Gemini {
-    /// Lists the calls in a message of the model, and the results in any message.
     fn entries<'a>(&self, content: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let is_of_model = text(content, "role") == "model";
-        part_entries(content, "parts", |part| match read_call(part, false).filter(|_| is_of_model) {
-            Some(call) => Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part)),
-            None => Some(Entry::Result(WireResult::from_part(part)?.key(), part)),
-        })
+        part_entries(content, "parts", |part| entry(part, is_of_model))
     }
 
     fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
@@ -285,7 +295,15 @@ impl RepairCodec for Gemini {
     }
 }
 
-/// Returns the fields of a result. If it has no id, the service finds its call by position.
+/// Returns the call, in messages of the model only, or the result in a part.
+fn entry(part: &Value, is_of_model: bool) -> Option<Entry<'_>> {
+    if is_of_model && let Some(call) = read_call(part, false) {
+        return Some(Entry::Call(CallKey { id: call.id, name: Some(call.name) }, part));
+    }
+    Some(Entry::Result(WireResult::from_part(part)?.key(), part))
+}
+
+/// Returns the fields of a result, whose call is found by position without an id.
 fn result(id: Option<&str>, name: &str, response: Value) -> Fields {
     let mut result = Fields::new();
     if let Some(id) = id {
@@ -301,10 +319,9 @@ impl ResultCodec for Gemini {
         self.encode_results_for(None, results, ids, names)
     }
 
-    /// Encodes all results in one message. The service requires one result for each call, in the order of the
-    /// calls.
+    /// Encodes all results in one message, in the calls' order.
     ///
-    /// Media items that are not accepted in results follow in a second message.
+    /// The service requires it. Media items that results do not accept follow in a second message.
     fn encode_results_for(
         &self,
         generation: Option<u32>,
@@ -315,14 +332,17 @@ impl ResultCodec for Gemini {
         let table = FACTS.media_table(generation).unwrap_or(&MEDIA);
         let parts = results.iter().map(|result| encode_result(table, result, names));
         let mut messages = user_message("parts", parts.collect());
-        let attached = results.iter().zip(ids).flat_map(|(result, id)| {
+        let mut attached = Vec::new();
+        for (result, id) in results.iter().zip(ids) {
             let name = sanitize::name(FACTS.tools.names, names.spell(&result.name)).into_owned();
-            attachments(table, result, id, name)
-        });
-        let attached = attached.flat_map(|(label, content)| {
-            [Some(json!({"text": label})), media_of(content).map(|(_, media)| media_part(media))]
-        });
-        messages.extend(user_message("parts", attached.flatten().collect()));
+            for (label, content) in attachments(table, result, id, name) {
+                attached.push(json!({"text": label}));
+                if let Some((_, media)) = media_of(content) {
+                    attached.push(media_part(media));
+                }
+            }
+        }
+        messages.extend(user_message("parts", attached));
         messages
     }
 }
@@ -334,17 +354,19 @@ fn encode_result(table: &MediaTable, result: &ToolResult, names: &WireNames) -> 
     };
     let name = sanitize::name(FACTS.tools.names, names.spell(&result.name));
     let mut answer = self::result(sendable_id(result.call_id.as_str()), &name, response);
-    let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-    let media = contents.iter().filter_map(|content| accepted(table.results, content));
-    let media: Vec<Value> = media.map(|(_, media)| media_part(media)).collect();
-    if !media.is_empty() {
-        set(&mut answer, "parts", media);
+    let mut parts = Vec::new();
+    for content in result.outcome.as_ref().map_or(&[][..], ToolOutput::content) {
+        if let Some((_, media)) = accepted(table.results, content) {
+            parts.push(media_part(media));
+        }
+    }
+    if !parts.is_empty() {
+        set(&mut answer, "parts", parts);
     }
     json!({"functionResponse": answer})
 }
 
-/// Returns the JSON for an output. An output that consists of a single JSON value stays unchanged. Any other
-/// output becomes text, in which media items are only named.
+/// Returns a single JSON value, or any other output as text that names media items.
 fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     match (output.content(), output.message()) {
         ([Content::Json(json)], "") => json_value(json),
@@ -352,20 +374,19 @@ fn output_value(table: &MediaTable, output: &ToolOutput) -> Value {
     }
 }
 
-/// Returns the value to send for the JSON of an output. A value that the service would change or refuse is sent as text.
+/// Returns the JSON of an output, or text if the service would change or refuse it.
 fn json_value(json: &JsonText) -> Value {
-    match serde_json::from_str(json.as_str()) {
+    match json.as_str().parse() {
         Ok(value) if is_exact(&value) && !has_reference(&value, &[]) => value,
         _ => json.as_str().into(),
     }
 }
 
-/// Returns whether all numbers in the value are below 2^53. The service stores every number as a double, which represents
-/// every integer up to there exactly.
+/// Returns whether all numbers are below 2^53, because the service stores doubles.
 ///
 /// Recursion is safe, because the parser limits the depth of the value.
 fn is_exact(value: &Value) -> bool {
-    /// 2^53. Doubles represent all integers up to this number exactly.
+    /// 2^53, up to which doubles represent all integers exactly.
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < LARGEST),

@@ -6,8 +6,7 @@ use crate::json::fields::{Fields, set};
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, MediaData};
 
-/// The media items that the API accepts, from the types of Google's SDK. User messages and tool results accept the same
-/// items.
+/// The accepted media items, from the types of Google's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -21,7 +20,6 @@ const PICTURES: &[&str] = &["png", "jpeg", "webp", "heic", "heif", "gif", "bmp",
 const SOUNDS: &[&str] =
     &["wav", "aiff", "aac", "ogg", "flac", "mpeg", "m4a", "l16", "opus", "alaw", "mulaw", "webm"];
 
-/// The media types of the accepted videos and documents.
 const FILES: &[&str] = &[
     "video/mp4",
     "video/mpeg",
@@ -45,8 +43,9 @@ const FILES: &[&str] = &[
     "application/vnd.oasis.opendocument.presentation",
 ];
 
-/// Encodes one [`Content`] as a content block. An unsupported media item becomes a text block that names the
-/// item.
+/// Encodes one [`Content`].
+///
+/// An unsupported media item becomes a text that names it.
 pub(super) fn block(content: &Content) -> Value {
     media_block(content).unwrap_or_else(|| text_block(&unsendable(content)))
 }
@@ -55,8 +54,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Encodes a media item as a content block. Returns `None` for other contents and for unsupported media
-/// types.
+/// Encodes a media item, unless its type is unsupported.
 pub(super) fn media_block(content: &Content) -> Option<Value> {
     let (kind, media) = accepted(ACCEPTED, content)?;
     let essence = canonical(&media.media_type);

@@ -12,10 +12,10 @@ use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
 impl ResponseCodec for GeminiInteractions {
-    /// Finds the steps in `payload`. The payload is an interaction, a list of steps, or a single step.
+    /// Finds the steps in an interaction, a list of steps, or a single step.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
-            // If at least one value is a step, unknown steps beside it are accepted, too.
+            // Unknown steps are accepted beside a known step.
             Value::Array(steps) if steps.is_empty() || steps.iter().any(is_step) => message(steps, false),
             Value::Array(_) => return Err(WireError::new("[0]", "a step such as `function_call`")),
             Value::Object(_) if is_step(payload) => message(std::slice::from_ref(payload), false),
@@ -35,18 +35,22 @@ impl ResponseCodec for GeminiInteractions {
             target.push_str(&texts::of(step, name));
         }
         response.finish = FinishReason::parse(text(reading.payload, "status"));
-        // The service does not count the tokens of thoughts as output tokens, and does not count the results of
-        // its own tools as input tokens.
+        // The service counts neither thoughts as output nor the results of its own tools as input.
         let usage = &mut response.usage;
         usage.input_tokens = usage.input_tokens.saturating_add(usage.tool_tokens);
         usage.output_tokens = usage.output_tokens.saturating_add(usage.reasoning_tokens);
     }
 }
 
-/// Reads a list of steps as one message. If generation stopped early (`is_cut`), the last step is incomplete.
+/// Reads a list of steps as one message.
+///
+/// If generation stopped early (`is_cut`), the last is incomplete.
 fn message(steps: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
-    let read = |step, is_cut| is_call(step).then(|| read_call(step, is_cut));
-    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read) }
+    ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(steps, is_cut, read_call_step) }
+}
+
+pub(super) fn read_call_step(step: &Value, is_cut: bool) -> Option<WireCall<'_>> {
+    if is_call(step) { Some(read_call(step, is_cut)) } else { None }
 }
 
 fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
@@ -63,14 +67,17 @@ fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     }
 }
 
-/// Returns whether a step is a call that the program has to run. A call of OpenAI's Responses API has the same type,
-/// but its id is in the field `call_id`.
+/// Returns whether a step is a tool call for the program.
+///
+/// A call of OpenAI's Responses API has the same type, but its id is in `call_id`.
 pub(super) fn is_call(step: &Value) -> bool {
     text(step, "type") == "function_call" && step.get("call_id").is_none()
 }
 
-/// Returns whether a value is a step. The calls and results of tools that the service runs itself have types such as
-/// `google_search_call`. Items of OpenAI's Responses API may have similar types, but also have a `status`.
+/// Returns whether a value is a step.
+///
+/// Hosted tools have types such as `google_search_call`. Similar items of OpenAI's Responses API have a
+/// `status`.
 fn is_step(value: &Value) -> bool {
     match text(value, "type") {
         "user_input" | "model_output" | "thought" | "function_result" => true,
@@ -79,14 +86,13 @@ fn is_step(value: &Value) -> bool {
     }
 }
 
-/// Parses a call from a step `{type: "function_call", id, name, arguments}`. `is_cut` is `true` if the response was cut
-/// off at this step.
+/// Parses a call from a step `{type: "function_call", id, name, arguments}`.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> WireCall<'_> {
     let call = WireCall::new(json, json.get("id"), text(json, "name"), json.get("arguments"), extras);
     WireCall { is_cut, ..call }
 }
 
-/// Returns the fields of a call that `ToolCall` cannot express. They are sent back to the service.
+/// Returns the fields of a call that `ToolCall` cannot express.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, unknown(json, &["type", "id", "name", "arguments"]))
 }

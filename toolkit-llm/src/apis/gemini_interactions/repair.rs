@@ -15,10 +15,11 @@ pub(super) const RESULTS: ResultRule = ResultRule { place: ResultPlace::AfterCal
 impl RepairCodec for GeminiInteractions {
     fn entries<'a>(&self, step: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let entry = match text(step, "type") {
-            "function_result" => Some(Entry::Result(CallKey::of_id(id(step.get("call_id"))), step)),
-            _ => is_call(step).then(|| Entry::Call(CallKey::of_id(read_call(step, false).id), step)),
+            "function_result" => Entry::Result(CallKey::of_id(id(step.get("call_id"))), step),
+            _ if is_call(step) => Entry::Call(CallKey::of_id(read_call(step, false).id), step),
+            _ => return Vec::new(),
         };
-        entry.into_iter().map(|entry| (0, entry)).collect()
+        vec![(0, entry)]
     }
 
     fn placeholder(&self, call: &Value, key: &CallKey<'_>) -> Value {

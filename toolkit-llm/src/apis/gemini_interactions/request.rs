@@ -5,7 +5,7 @@ use crate::model::{Effort, Thinking};
 use crate::request::{
     AnswerFacts, InstructionsField, OptionFields, OutputForm, RequestBuilder, RequestFacts,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use toolkit_schema::__private::LoopExits;
 
 static FACTS: RequestFacts = RequestFacts {
@@ -27,14 +27,11 @@ static FACTS: RequestFacts = RequestFacts {
         // "Cyclic references are unrolled to a limited degree and, as such, may only be used within non-required properties.
         // (Nullable properties are not sufficient.)", from the reference of `responseJsonSchema`.
         loops: Some(LoopExits::OptionalMembers),
-        write: |builder, _, schema| {
-            let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
-            builder.set("/response_format", format);
-        },
+        write: write_output,
         ..OutputForm::PLAIN
     },
     write_thinking,
-    // The history contains all steps, so the provider need not store them.
+    // The history contains all steps.
     write_own: |builder, _| builder.set("/store", false),
     answers: AnswerFacts { signs_thinking: true, ..AnswerFacts::PLAIN },
     ..RequestFacts::PLAIN
@@ -42,6 +39,11 @@ static FACTS: RequestFacts = RequestFacts {
 
 pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
+}
+
+fn write_output(builder: &mut RequestBuilder<'_>, _name: &str, schema: Value) {
+    let format = json!({"type": "text", "mime_type": "application/json", "schema": schema});
+    builder.set("/response_format", format);
 }
 
 fn write_thinking(builder: &mut RequestBuilder<'_>) {

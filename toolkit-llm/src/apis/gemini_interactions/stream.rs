@@ -1,7 +1,9 @@
-//! Streamed interactions. Steps are found by their index.
+//! Streamed interactions.
+//!
+//! Steps are found by their index.
 
 use super::GeminiInteractions;
-use super::read::{is_call, read_call};
+use super::read::{is_call, read_call_step};
 use crate::call::WireCall;
 use crate::codec::StreamCodec;
 use crate::json::error::event_fields;
@@ -9,10 +11,14 @@ use crate::json::fields::{append, list, push_text, set, text};
 use crate::json::{WireError, texts};
 use crate::response::FinishReason;
 use crate::stream::assembly::Assembly;
+use crate::stream::indexed::Receiver;
 use crate::stream::merge::overlay;
 use crate::stream::part::{PartCodec, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
+
+/// The fields of a status update that the response gets.
+const UPDATED: [&str; 3] = ["status", "usage", "continuation_token"];
 
 impl StreamCodec for GeminiInteractions {
     fn push(&self, stream: &mut Assembly, event: &Value) -> Result<(), WireError> {
@@ -25,12 +31,10 @@ impl StreamCodec for GeminiInteractions {
                     // A later interaction has a status of its own.
                     stream.body.shift_remove("status");
                 }
-                // Some servers write the fields of the interaction beside the type of the event.
+                // Some servers write the fields of the interaction beside the event type.
                 let interaction = event.get("interaction").unwrap_or(event);
                 if let Value::Object(fields) = interaction {
-                    overlay(&mut stream.body, fields, |name, value| {
-                        !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
-                    });
+                    overlay(&mut stream.body, fields, is_of_interaction);
                 }
                 if is_end && finish_reason(stream).is_none() {
                     set(&mut stream.body, "status", "completed");
@@ -44,12 +48,10 @@ impl StreamCodec for GeminiInteractions {
                 }
             }
             Some("interaction.status_update") => {
-                overlay(&mut stream.body, fields, |name, value| {
-                    matches!(name, "status" | "usage" | "continuation_token") && !value.is_null()
-                });
+                overlay(&mut stream.body, fields, |name, value| UPDATED.contains(&name) && !value.is_null());
             }
             Some("step.start") => {
-                if let Some(step) = event.get("step").filter(|step| step.is_object()) {
+                if let Some(step @ Value::Object(_)) = event.get("step") {
                     begin(stream.parts(), index, step);
                 }
             }
@@ -81,7 +83,6 @@ impl StreamCodec for GeminiInteractions {
         body.into()
     }
 
-    /// Returns whether a value is an event of a stream. A program may pass a stored stream as a list of its events.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("event_type").is_some()
     }
@@ -89,7 +90,7 @@ impl StreamCodec for GeminiInteractions {
 
 impl PartCodec for GeminiInteractions {
     fn part_call<'a>(&self, step: &'a Value) -> Option<WireCall<'a>> {
-        is_call(step).then(|| read_call(step, false))
+        read_call_step(step, false)
     }
 
     fn seal(&self, step: &mut StreamedPart, _is_complete: bool) {
@@ -99,12 +100,15 @@ impl PartCodec for GeminiInteractions {
     }
 }
 
-/// Returns whether a step is a call of any tool, also of a tool that the service runs itself.
+/// Returns whether a field belongs to the interaction, not the event.
+fn is_of_interaction(name: &str, value: &Value) -> bool {
+    !matches!(name, "steps" | "event_type" | "event_id") && !value.is_null()
+}
+
 fn is_any_call(step: &Value) -> bool {
     text(step, "type").ends_with("_call")
 }
 
-/// Begins a step and returns its index in `parts`.
 fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     let number = parts.begin_at(index, step.clone());
     match text(step, "type") {
@@ -115,8 +119,9 @@ fn begin(parts: &mut Parts, index: Option<u64>, step: &Value) -> usize {
     number
 }
 
-/// Adds a delta to the step with the provider's index `index`. If this step has not begun, the delta begins the step.
-/// The delta is ignored if the step has ended, or if the delta belongs to another type of step.
+/// Adds a delta to the step with the provider's index `index`, or begins the step with it.
+///
+/// A delta is ignored if the step has ended or has another type.
 fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     let kind = text(delta, "type");
     let step = match kind {
@@ -125,8 +130,11 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
         "arguments_delta" => "function_call",
         kind => kind,
     };
-    let begin = |parts: &mut Parts, index| begin(parts, index, &json!({"type": step}));
-    let Some(number) = parts.open_at(index, step == "function_call", is_any_call, begin) else { return };
+    let number = match parts.receiver_at(index, step == "function_call", is_any_call) {
+        Receiver::Open(number) => number,
+        Receiver::New(index) => begin(parts, index, &json!({"type": step})),
+        Receiver::Ended => return,
+    };
     let part = &mut parts[number];
     let is_hosted = step.ends_with("_call") && is_any_call(&part.json);
     if text(&part.json, "type") != step && !is_hosted {
@@ -160,15 +168,16 @@ fn extend(parts: &mut Parts, index: Option<u64>, delta: &Value) {
     }
 }
 
-/// Appends a block to the list in the field `name`. If the block and the last block of the list are texts,
-/// they are joined.
+/// Appends a block to the list in the field `name`, joining adjacent texts.
 fn join(step: &mut Value, name: &str, block: &Value) {
     let block = &*texts::settled(block, &["text"]);
-    let is_text = text(block, "type") == "text";
-    match last(step, name).filter(|last| is_text && text(last, "type") == "text") {
-        Some(last) => push_text(last, &["text"], text(block, "text")),
-        None if block.is_object() => append(step, name, std::slice::from_ref(block)),
-        None => {}
+    if text(block, "type") == "text"
+        && let Some(last) = last(step, name)
+        && text(last, "type") == "text"
+    {
+        push_text(last, &["text"], text(block, "text"));
+    } else if block.is_object() {
+        append(step, name, std::slice::from_ref(block));
     }
 }
 
@@ -179,5 +188,5 @@ fn last<'a>(step: &'a mut Value, name: &str) -> Option<&'a mut Value> {
 /// Returns the finish reason, if the interaction has ended.
 fn finish_reason(stream: &Assembly) -> Option<FinishReason> {
     let status = stream.body.get("status")?.as_str()?;
-    (!matches!(status, "in_progress" | "queued")).then(|| FinishReason::parse(status))
+    if matches!(status, "in_progress" | "queued") { None } else { Some(FinishReason::parse(status)) }
 }

@@ -37,23 +37,25 @@ impl DefinitionCodec for GeminiInteractions {
 
 impl ChoiceCodec for GeminiInteractions {
     fn encode_tool_config(&self, wanted: &ToolConfig, names: &WireNames) -> EncodedToolConfig {
-        let allowed = |mode: &str, tools: &[String]| {
-            let tools: Vec<&str> = tools.iter().map(|name| names.spell(name)).collect();
-            json!({"allowed_tools": {"mode": mode, "tools": tools}})
-        };
         let choice = match &wanted.choice {
             ToolChoice::Auto => json!("auto"),
             ToolChoice::None => json!("none"),
             ToolChoice::Required => json!("any"),
-            ToolChoice::Tool(name) => allowed("any", std::slice::from_ref(name)),
-            // An empty list in the request could allow every tool, so `none` is written to forbid all tools.
-            ToolChoice::Allowed { names, .. } if names.is_empty() => json!("none"),
-            ToolChoice::Allowed { names, required } => allowed(if *required { "any" } else { "auto" }, names),
+            ToolChoice::Tool(name) => allowed_tools("any", std::slice::from_ref(name), names),
+            // An empty list could allow every tool.
+            ToolChoice::Allowed { names: allowed, .. } if allowed.is_empty() => json!("none"),
+            ToolChoice::Allowed { names: allowed, required: true } => allowed_tools("any", allowed, names),
+            ToolChoice::Allowed { names: allowed, required: false } => allowed_tools("auto", allowed, names),
         };
         let mut fields = Fields::new();
         set_in(&mut fields, &["generation_config", "tool_choice"], choice);
         EncodedToolConfig::new(fields).without_limit(wanted)
     }
+}
+
+fn allowed_tools(mode: &str, allowed: &[String], names: &WireNames) -> Value {
+    let tools: Vec<&str> = allowed.iter().map(|name| names.spell(name)).collect();
+    json!({"allowed_tools": {"mode": mode, "tools": tools}})
 }
 
 impl HistoryCodec for GeminiInteractions {
@@ -66,11 +68,10 @@ impl HistoryCodec for GeminiInteractions {
         step.into()
     }
 
-    /// Copies a received step into the next request. Steps with the user's input or the result of a function
-    /// are dropped, because the history already contains them.
+    /// Drops the user's input and results of functions, which the history has already.
     fn write_part(&self, step: &Value) -> Option<Value> {
         let is_dropped = matches!(text(step, "type"), "" | "user_input" | "function_result");
-        (!is_dropped).then(|| step.clone())
+        if is_dropped { None } else { Some(step.clone()) }
     }
 
     fn write_message(&self, _message: &ReceivedMessage<'_>, steps: Vec<Value>) -> Vec<Value> {
@@ -78,9 +79,12 @@ impl HistoryCodec for GeminiInteractions {
     }
 
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = (!text.is_empty()).then(|| text_block(text));
-        let output = text.map(|text| json!({"type": "model_output", "content": [text]}));
-        output.into_iter().chain(calls).collect()
+        let mut steps = Vec::with_capacity(calls.len() + 1);
+        if !text.is_empty() {
+            steps.push(json!({"type": "model_output", "content": [text_block(text)]}));
+        }
+        steps.extend(calls);
+        steps
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
@@ -89,7 +93,6 @@ impl HistoryCodec for GeminiInteractions {
     }
 }
 
-/// Creates a step of the type `function_result`.
 pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Value {
     let mut step = json!({"type": "function_result", "call_id": id, "name": name, "result": result});
     if is_error {
@@ -100,20 +103,21 @@ pub(super) fn result(id: &str, name: &str, result: Value, is_error: bool) -> Val
 
 impl ResultCodec for GeminiInteractions {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], names: &WireNames) -> Vec<Value> {
-        let steps = results.iter().zip(ids).map(|(given, id)| {
+        let mut steps = Vec::with_capacity(results.len());
+        for (given, id) in results.iter().zip(ids) {
             let name = sanitize::name(FACTS.tools.names, names.spell(&given.name));
-            match &given.outcome {
+            steps.push(match &given.outcome {
                 Ok(output) => result(id, &name, output_value(output), false),
                 Err(error) => result(id, &name, error.message().into(), true),
-            }
-        });
-        steps.collect()
+            });
+        }
+        steps
     }
 }
 
-/// Encodes an output as text. An output with media items becomes a list of content blocks.
+/// Encodes an output as text, or as content blocks if it has media items.
 ///
-/// JSON is sent as text, because the service stores each number in a JSON value as a double.
+/// The service would store numbers of JSON as doubles.
 fn output_value(output: &ToolOutput) -> Value {
     if !output.content().iter().any(|content| media_block(content).is_some()) {
         return output_text(output, unsendable).into();

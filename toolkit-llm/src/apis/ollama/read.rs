@@ -2,7 +2,7 @@
 
 use super::{FACTS, Ollama};
 use crate::apis::chat_messages::ChatResponse;
-use crate::json::fields::{Fields, field, optional};
+use crate::json::fields::{Fields, field};
 use crate::json::{WireError, texts};
 
 impl ChatResponse for Ollama {
@@ -11,14 +11,15 @@ impl ChatResponse for Ollama {
     const TEXTS: [(&'static str, bool); 2] = [("thinking", true), ("content", false)];
     const CUTS_CALLS: bool = false;
 
-    /// The content must be a string, and may be missing only if there are calls.
+    /// The content must be a string.
+    ///
+    /// It may be missing beside calls.
     fn check_content(message: &Fields, path: &str) -> Result<(), WireError> {
         let expected = "the text of a message";
-        optional(message, path, "content", expected, |content| texts::is_text(content, path).then_some(()))?;
-        let has_calls = message.get("tool_calls").is_some_and(|calls| !calls.is_null());
-        if !has_calls && !message.contains_key("content") {
-            return Err(WireError::new(field(path, "content"), expected));
-        }
-        Ok(())
+        let is_valid = match message.get("content") {
+            Some(content) => content.is_null() || texts::is_text(content, path),
+            None => message.get("tool_calls").is_some_and(|calls| !calls.is_null()),
+        };
+        if is_valid { Ok(()) } else { Err(WireError::new(field(path, "content"), expected)) }
     }
 }

@@ -3,31 +3,33 @@
 use super::Ollama;
 use super::write::message;
 use crate::apis::chat_messages::read_call;
+use crate::call::id;
 use crate::call::pairing::{CallKey, Entry, NO_OUTPUT};
-use crate::call::{WireCall, id};
 use crate::codec::RepairCodec;
 use crate::facts::result_rule::ResultRule;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 
-/// The results are in the order of the calls, because only their order distinguishes results without an id.
+/// Results have the order of the calls, which alone distinguishes those without an id.
 pub(super) const RESULTS: ResultRule = ResultRule { in_call_order: true, ..ResultRule::PLAIN };
 
 impl RepairCodec for Ollama {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
         match text(message, "role") {
             "tool" => {
-                // If a result has no name, the server finds its call by position.
+                // The server finds the call of a result without a name by position.
                 let name = Some(text(message, "tool_name")).filter(|name| !name.is_empty());
                 vec![(0, Entry::Result(CallKey { id: id(message.get("tool_call_id")), name }, message))]
             }
             "assistant" => {
-                let calls =
-                    list(message, "tool_calls").iter().map(|json| (json, read_call::<Self>(json, false)));
-                let entry = |(json, call): (_, WireCall<'a>)| {
-                    (0, Entry::Call(CallKey { id: call.id, name: Some(call.name) }, json))
-                };
-                calls.map(entry).collect()
+                let calls = list(message, "tool_calls");
+                let mut entries = Vec::with_capacity(calls.len());
+                for json in calls {
+                    let call = read_call::<Self>(json, false);
+                    let key = CallKey { id: call.id, name: Some(call.name) };
+                    entries.push((0, Entry::Call(key, json)));
+                }
+                entries
             }
             _ => Vec::new(),
         }

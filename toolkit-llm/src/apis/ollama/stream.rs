@@ -1,4 +1,6 @@
-//! Streamed responses. Each line is a response with the next piece of the message.
+//! Streamed responses.
+//!
+//! Each line is a response with the next piece of the message.
 
 use super::Ollama;
 use crate::apis::chat_messages::read_call;
@@ -31,7 +33,10 @@ impl StreamCodec for Ollama {
         for json in list(piece, "tool_calls") {
             let call = read_call::<Self>(json, false);
             let known = if call.name.is_empty() && !call.has_no_arguments() { parts.adopt() } else { None };
-            let number = known.unwrap_or_else(|| parts.begin(parts.next, json.clone()));
+            let number = match known {
+                Some(number) => number,
+                None => parts.begin(parts.next, json.clone()),
+            };
             parts.announce(number);
             if let (Some(_), Some(arguments)) = (known, call.input) {
                 set_at(&mut parts[number].json, &["function", "arguments"], arguments.clone());
@@ -64,7 +69,6 @@ impl StreamCodec for Ollama {
         body.into()
     }
 
-    /// Returns whether a value is a line of a stream. A program may pass a stored stream as a list of its lines.
     fn is_chunk(&self, value: &Value) -> bool {
         value.get("message").is_some() && value.get("done").is_some()
     }

@@ -20,14 +20,15 @@ use toolkit_core::call::{ToolChoice, ToolConfig};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// The media items that the server accepts: images in the formats that it decodes. Images in tool results are sent in a
-/// user message after the results.
+/// The accepted media items: images in the formats that the server decodes.
+///
+/// Images in tool results are sent in a user message after the results.
 pub(super) const MEDIA: MediaTable = MediaTable {
     messages: &[MediaRule { kind: MediaKind::Image, types: &["jpeg", "png", "webp"], urls: Urls::None }],
     results: &[],
 };
 
-/// The API has no field for tool choice: the model decides.
+/// The API has no tool choice: the model decides.
 impl ChoiceCodec for Ollama {
     fn encode_tool_config(&self, wanted: &ToolConfig, _names: &WireNames) -> EncodedToolConfig {
         let encoded = EncodedToolConfig::new(Fields::new());
@@ -65,18 +66,30 @@ impl HistoryCodec for Ollama {
         vec![fields.into()]
     }
 
-    /// Encodes a user message. All texts become one string, and the images are in a separate field. The
-    /// server accepts neither other media items nor URLs.
+    /// Encodes a user message as one string, with images in a separate field.
+    ///
+    /// The server accepts neither other media items nor URLs.
     fn encode_user(&self, contents: &[Content]) -> Value {
-        let image = |content| accepted(MEDIA.messages, content).and_then(|(_, media)| base64(media));
-        let texts = contents.iter().filter(|content| image(content).is_none()).map(unsendable);
-        let mut message = json!({"role": "user", "content": texts.collect::<Vec<_>>().join("\n")});
-        let images: Vec<&str> = contents.iter().filter_map(image).collect();
+        let mut texts = Vec::new();
+        let mut images = Vec::new();
+        for content in contents {
+            match image(content) {
+                Some(image) => images.push(image),
+                None => texts.push(unsendable(content)),
+            }
+        }
+        let mut message = json!({"role": "user", "content": texts.join("\n")});
         if !images.is_empty() {
             message["images"] = images.into();
         }
         message
     }
+}
+
+/// Returns the Base64 of an image that the server accepts.
+fn image(content: &Content) -> Option<&str> {
+    let (_, media) = accepted(MEDIA.messages, content)?;
+    base64(media)
 }
 
 impl ToolMessages for Ollama {
@@ -85,7 +98,7 @@ impl ToolMessages for Ollama {
             Ok(output) => output_text(output, |content| result_text(&MEDIA, content)),
             Err(error) => Cow::Borrowed(error.message()),
         };
-        // Results in the histories of other programs may have no name, and the server does not require one.
+        // Results of other programs may have no name, which the server does not require.
         let name = match result.name.as_str() {
             "" => Cow::Borrowed(""),
             name => sanitize::name(FACTS.tools.names, names.spell(name)),
@@ -94,7 +107,6 @@ impl ToolMessages for Ollama {
     }
 }
 
-/// Creates a `tool` message with a result.
 pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
     let mut message = Fields::from_iter([("role".to_owned(), "tool".into())]);
     if !name.is_empty() {
@@ -107,7 +119,7 @@ pub(super) fn message(name: &str, id: Option<&str>, content: &str) -> Value {
     message.into()
 }
 
-/// Returns the id if a provider assigned it, and `None` if this library generated it.
+/// Returns the id if a provider assigned it.
 fn sendable_id(id: &str) -> Option<&str> {
-    (!id.is_empty() && !ids::is_generated(id)).then_some(id)
+    if id.is_empty() || ids::is_generated(id) { None } else { Some(id) }
 }

@@ -10,7 +10,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media};
 
-/// The media items that one provider's variant of the API accepts, with the function that encodes them.
+/// The media items of one API variant, with their encoding.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) table: &'static MediaTable,
@@ -24,29 +24,34 @@ impl Contents {
         Self { table, write }
     }
 
-    /// Encodes a media item as a content part of a user message. Returns `None` if `content` is not an
-    /// accepted media item.
+    /// Encodes an accepted media item of a user message.
     fn part(&self, content: &Content) -> Option<Value> {
         let (kind, media) = accepted(self.table.messages, content)?;
         (self.write)(kind, media)
     }
 
-    /// Encodes a user message. If the message has only text, the content is a string, because many servers
-    /// accept nothing else.
+    /// Encodes a user message.
+    ///
+    /// Text alone is a string, because many servers accept nothing else.
     pub(crate) fn encode_user(&self, contents: &[Content]) -> Value {
-        let text_part = |content| json!({"type": "text", "text": unsendable(content)});
-        let content = match contents {
-            [only] if self.part(only).is_none() => unsendable(only).into(),
-            _ => contents
-                .iter()
-                .map(|content| self.part(content).unwrap_or_else(|| text_part(content)))
-                .collect::<Value>(),
-        };
-        json!({"role": "user", "content": content})
+        if let [only] = contents
+            && self.part(only).is_none()
+        {
+            return json!({"role": "user", "content": unsendable(only)});
+        }
+        let mut parts = Vec::with_capacity(contents.len());
+        for content in contents {
+            parts.push(match self.part(content) {
+                Some(part) => part,
+                None => json!({"type": "text", "text": unsendable(content)}),
+            });
+        }
+        json!({"role": "user", "content": parts})
     }
 
-    /// Encodes one `tool` message for each result. Tool messages may contain only text and must directly
-    /// follow the calls. All media items are therefore in one user message after the tool messages.
+    /// Encodes a `tool` message for each result, then all media items in a user message.
+    ///
+    /// Tool messages may contain only text and must directly follow the calls.
     pub(crate) fn encode_results(
         &self,
         results: &[ToolResult],
@@ -74,7 +79,9 @@ impl Contents {
     }
 }
 
-/// Encodes an image, an audio item or a file as a content part. Returns `None` for audio without embedded bytes.
+/// Encodes an image, an audio item or a file.
+///
+/// Returns `None` for audio without embedded bytes.
 fn write(kind: MediaKind, media: &Media) -> Option<Value> {
     Some(match kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": address(media)}}),

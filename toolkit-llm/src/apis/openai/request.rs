@@ -20,21 +20,10 @@ pub(crate) static OPENAI: RequestFacts = RequestFacts {
         ..OptionFields::PLAIN
     },
     output: OutputForm { dialect: SchemaDialect::OpenAiStrict, write: write_output, ..OutputForm::PLAIN },
-    write_thinking: |builder| {
-        if builder.request.options.show_thinking {
-            // Servers with this API either always return the reasoning or never do.
-            builder.lose("show_thinking", builder.facts.options.no_field);
-        }
-        write_effort(builder, "/reasoning_effort");
-    },
+    write_thinking,
     write_cache,
     tiers: Some(TIERS),
-    // Without this option, a stream does not report the token usage.
-    write_own: |builder, stream| {
-        if stream {
-            builder.set("/stream_options/include_usage", true);
-        }
-    },
+    write_own: write_usage,
     ..RequestFacts::PLAIN
 };
 
@@ -48,7 +37,21 @@ fn write_output(builder: &mut RequestBuilder<'_>, name: &str, schema: Value) {
     builder.set("/response_format", json!({"type": "json_schema", "json_schema": format}));
 }
 
-/// Writes the option `thinking` as an effort.
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    if builder.request.options.show_thinking {
+        // Servers with this API either always return the reasoning or never do.
+        builder.lose("show_thinking", builder.facts.options.no_field);
+    }
+    write_effort(builder, "/reasoning_effort");
+}
+
+/// Asks for the token usage, which streams otherwise lack.
+fn write_usage(builder: &mut RequestBuilder<'_>, stream: bool) {
+    if stream {
+        builder.set("/stream_options/include_usage", true);
+    }
+}
+
 pub(crate) fn write_effort(builder: &mut RequestBuilder<'_>, path: &str) {
     match builder.request.options.thinking {
         None => {}

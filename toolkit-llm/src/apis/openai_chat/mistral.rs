@@ -8,11 +8,9 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Media, MediaData};
 
-/// The media items that Mistral's API accepts, from its guides to vision, audio and documents. Tool messages contain
-/// only text.
+/// The accepted media items, from Mistral's guides.
 const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::Web), results: &[] };
 
-/// The media items that Mistral's API accepts, with the function that encodes them.
 const CONTENTS: Contents = Contents { table: &MEDIA, write };
 
 pub(super) static FORM: MistralForm = MistralForm {
@@ -22,8 +20,7 @@ pub(super) static FORM: MistralForm = MistralForm {
     separate_results,
 };
 
-/// Inserts a message of the model between a tool message and a user message. Mistral refuses a user message
-/// directly after a tool message.
+/// Inserts the model's message that Mistral requires between results and a user message.
 fn separate_results(history: Vec<Value>) -> Vec<Value> {
     let mut separated: Vec<Value> = Vec::with_capacity(history.len());
     for message in history {

@@ -11,19 +11,23 @@ use serde_json::{Value, json};
 impl RepairCodec for OpenAiChat {
     fn entries<'a>(&self, message: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let by_id = |id| CallKey::of_id(call::id(id));
-        let entries = match text(message, "role") {
-            "tool" => vec![Entry::Result(by_id(message.get("tool_call_id")), message)],
-            "function" => vec![Entry::Result(by_name(message), message)],
+        match text(message, "role") {
+            "tool" => vec![(0, Entry::Result(by_id(message.get("tool_call_id")), message))],
+            "function" => vec![(0, Entry::Result(by_name(message), message))],
             "assistant" => {
                 let calls = list(message, "tool_calls").iter();
-                let calls: Vec<_> = calls.map(|call| Entry::Call(by_id(call.get("id")), call)).collect();
-                // If a message has `tool_calls`, the older field `function_call` only repeats one of these calls.
-                let older = message.as_object().and_then(legacy).filter(|_| calls.is_empty());
-                calls.into_iter().chain(older.map(|call| Entry::Call(by_name(call), call))).collect()
+                let mut entries: Vec<_> =
+                    calls.map(|call| (0, Entry::Call(by_id(call.get("id")), call))).collect();
+                // Beside `tool_calls`, the older `function_call` only repeats one of the calls.
+                if entries.is_empty()
+                    && let Some(call) = message.as_object().and_then(legacy)
+                {
+                    entries.push((0, Entry::Call(by_name(call), call)));
+                }
+                entries
             }
             _ => Vec::new(),
-        };
-        entries.into_iter().map(|entry| (0, entry)).collect()
+        }
     }
 
     fn placeholder(&self, _call: &Value, key: &CallKey<'_>) -> Value {
@@ -34,8 +38,9 @@ impl RepairCodec for OpenAiChat {
     }
 }
 
-/// Returns the key to pair a call and its result by name, for the older field `function_call`. A message in
-/// this form has a single call, without an id.
+/// Returns the key that pairs call and result by name.
+///
+/// A message with the older `function_call` has a single call, without an id.
 fn by_name(named: &Value) -> CallKey<'_> {
     CallKey { id: None, name: Some(text(named, "name")) }
 }

@@ -2,10 +2,11 @@
 
 use crate::apis::openai::request::{OPENAI, write_key};
 use crate::facts::Server;
-use crate::request::{CacheSupport, OptionFields, RequestFacts};
+use crate::model::PromptCache;
+use crate::request::{CacheSupport, OptionFields, RequestBuilder, RequestFacts};
 use toolkit_schema::SchemaLoss;
 
-/// The reason reported for an option whose field only some servers with the API understand.
+/// The reason why some servers get no field for an option.
 const STANDARD: &str = "only the standard fields of the API are sent";
 
 /// A server that understands only the fields that all servers with the API have.
@@ -16,22 +17,23 @@ static STANDARD_ONLY: RequestFacts = RequestFacts {
         ..OPENAI.options
     },
     write_thinking: |builder| builder.lose_thinking(STANDARD),
-    write_cache: |builder, _| {
-        builder.lose("prompt_cache", STANDARD);
-        CacheSupport { key: true, lifetime: true, points: true }
-    },
+    write_cache: lose_cache,
     tiers: None,
-    write_own: |builder, stream| {
-        if stream {
-            builder.losses.push(SchemaLoss::new(
-                "/stream_options/include_usage",
-                "stream_options",
-                "only the standard fields of the API are sent: the stream may have no token counts",
-            ));
-        }
-    },
+    write_own: lose_usage,
     ..OPENAI
 };
+
+fn lose_cache(builder: &mut RequestBuilder<'_>, _cache: &PromptCache) -> CacheSupport {
+    builder.lose("prompt_cache", STANDARD);
+    CacheSupport { key: true, lifetime: true, points: true }
+}
+
+fn lose_usage(builder: &mut RequestBuilder<'_>, stream: bool) {
+    if stream {
+        let reason = "only the standard fields of the API are sent: the stream may have no token counts";
+        builder.losses.push(SchemaLoss::new("/stream_options/include_usage", "stream_options", reason));
+    }
+}
 
 static MISTRAL: RequestFacts = RequestFacts {
     options: OptionFields {

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 impl StreamCodec for OpenAiChat {
     fn push(&self, stream: &mut Assembly, chunk: &Value) -> Result<(), WireError> {
-        // The line that ends the stream is not JSON, but some clients pass it on as a string.
+        // The line that ends the stream is not JSON. Some clients pass it on as a string.
         if chunk.as_str().is_some_and(|text| text.trim() == "[DONE]") {
             self.done(stream);
             return Ok(());
@@ -34,11 +34,14 @@ impl StreamCodec for OpenAiChat {
         // `obfuscation` is random text that hides the length of the content.
         overlay(&mut stream.body, fields, |name, _| !matches!(name, "choices" | "obfuscation"));
         match fields.get("choices") {
-            // Token usage arrives in a chunk without choices. On some services, so do the results of content
-            // filters.
+            // Token usage and, on some services, the results of content filters arrive in a chunk without
+            // choices.
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(choices)) => {
-                choices.iter().enumerate().try_for_each(|(at, choice)| push_choice(stream, choice, at))
+                for (at, choice) in choices.iter().enumerate() {
+                    push_choice(stream, choice, at)?;
+                }
+                Ok(())
             }
             Some(_) => Err(WireError::new("choices", "a list of choices")),
         }
@@ -56,17 +59,19 @@ impl StreamCodec for OpenAiChat {
         let mut response = std::mem::take(&mut stream.body);
         let is_over = stream.is_over;
         let is_broken = stream.is_broken;
-        let choices = stream.messages.iter_mut().map(|(index, message)| {
-            let reason = message.around.get("finish_reason").and_then(Value::as_str);
-            let is_cut = reason.map_or(!is_over, |reason| FinishReason::parse(reason).may_be_cut());
-            // Complete calls first: a call that was broken off and sent again is known by the whole one.
+        let mut choices = Vec::with_capacity(stream.messages.len());
+        for (index, message) in &mut stream.messages {
+            let is_cut = match message.around.get("finish_reason").and_then(Value::as_str) {
+                Some(reason) => FinishReason::parse(reason).may_be_cut(),
+                None => !is_over,
+            };
+            // Complete calls first: a call that was broken off and sent again is known by the complete one.
             for all in [false, true] {
                 close(message, is_cut || is_broken, all);
             }
             message.parts.release(false);
-            finish_choice(*index, message)
-        });
-        let choices: Vec<Value> = choices.collect();
+            choices.push(finish_choice(*index, message));
+        }
         set(&mut response, "object", "chat.completion");
         set(&mut response, "choices", choices);
         Value::Object(response)
@@ -92,36 +97,33 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     let path = element("choices", at);
     let fields = object(json, &path, "a choice")?;
     let index = fields.get("index").and_then(Value::as_u64).unwrap_or(at as u64);
-    // Events do not name their choice, so only the texts of the first choice are returned.
+    // Events do not name their choice, so only texts of the first choice are returned.
     let is_first = stream.messages.keys().next().is_none_or(|first| index <= *first);
     let message = stream.message(index);
     let delta = fields.get("delta").filter(|delta| !delta.is_null());
-    // A server without real streaming sends a complete message. If deltas came before, the complete message
-    // only repeats them.
+    // Servers without real streaming send a complete message. After deltas, it only repeats them.
     let is_new = message.fields.is_empty() && message.parts.is_empty();
-    let whole = || fields.get("message").filter(|whole| is_new && whole.is_object());
-    if let Some(received) = delta.or_else(whole) {
-        let path = field(&path, if delta.is_some() { "delta" } else { "message" });
-        let received = texts::settled(received, &TEXTS);
-        let received = object(&received, &path, "an object")?;
-        // As in a complete message, a transcript is the text only if there is no content.
+    let piece = match delta {
+        None if is_new => fields.get("message").filter(|whole| whole.is_object()),
+        delta => delta,
+    };
+    if let Some(piece) = piece {
+        let piece_path = field(&path, if delta.is_some() { "delta" } else { "message" });
+        let settled = texts::settled(piece, &TEXTS);
+        let received = object(&settled, &piece_path, "an object")?;
+        // A transcript is the text only if there is no content.
         let is_spoken = content_is_empty(&message.fields);
-        push_message(message, received, &path, delta.is_none())?;
-        for (is_reasoning, text) in text_pieces(received).into_iter().filter(|_| is_first) {
-            if is_spoken || is_reasoning || !content_is_empty(received) {
-                message.parts.say(is_reasoning, &text);
-            }
-        }
+        push_message(message, received, &piece_path, delta.is_none())?;
         if is_first {
+            for (is_reasoning, text) in text_pieces(received) {
+                if is_spoken || is_reasoning || !content_is_empty(received) {
+                    message.parts.say(is_reasoning, &text);
+                }
+            }
             let refusal = received.get("refusal").and_then(Value::as_str).unwrap_or_default();
             message.parts.add_text(StreamEvent::Refusal, refusal);
         }
     }
-    let is_kept = |name: &str, value: &Value| match name {
-        "index" | "delta" | "message" | "logprobs" => false,
-        "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
-        _ => true,
-    };
     overlay(&mut message.around, fields, is_kept);
     join(&mut message.around, fields, |name, _| name == "logprobs");
     let reason = text(json, "finish_reason");
@@ -131,7 +133,16 @@ fn push_choice(stream: &mut Assembly, json: &Value, at: usize) -> Result<(), Wir
     Ok(())
 }
 
-/// Adds a delta to the message. If `is_whole` is `true`, `delta` is a complete message.
+/// Returns whether a choice's field keeps its last value.
+fn is_kept(name: &str, value: &Value) -> bool {
+    match name {
+        "index" | "delta" | "message" | "logprobs" => false,
+        "finish_reason" => value.as_str().is_some_and(|reason| !reason.is_empty()),
+        _ => true,
+    }
+}
+
+/// Adds a delta, or a complete message (`is_whole`), to the message.
 fn push_message(
     message: &mut StreamedMessage,
     delta: &Fields,
@@ -142,7 +153,9 @@ fn push_message(
     match delta.get("tool_calls") {
         None | Some(Value::Null) => {}
         Some(Value::Array(pieces)) => {
-            pieces.iter().for_each(|json| piece::push(&mut message.parts, json, is_whole));
+            for json in pieces {
+                piece::push(&mut message.parts, json, is_whole);
+            }
         }
         Some(json @ Value::Object(_)) => piece::push(&mut message.parts, json, is_whole),
         Some(_) => return Err(WireError::new(field(path, "tool_calls"), "a list of calls")),
@@ -150,16 +163,15 @@ fn push_message(
     Ok(())
 }
 
-/// Ends the calls of a message and adds them to the events. If `all` is `false`, calls with incomplete or no
-/// arguments stay open.
+/// Ends the calls of a message and adds them to the events.
 ///
-/// If generation stopped early (`is_cut`), the call with the latest piece and the call with the last index
-/// may be incomplete.
+/// If `all` is `false`, calls with incomplete or no arguments stay open. If generation stopped early
+/// (`is_cut`), the calls with the latest piece and the last index may be incomplete.
 fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     let parts = &mut message.parts;
     let last = [parts.known.current, parts.last()];
     let count = parts.len();
-    // Some servers send the older `function_call` together with `tool_calls` for the same call.
+    // Some servers send the older `function_call` beside `tool_calls` for the same call.
     let legacy = legacy(&message.fields).cloned();
     message.fields.shift_remove("function_call");
     if let Some(legacy) = legacy
@@ -175,12 +187,11 @@ fn close(message: &mut StreamedMessage, is_cut: bool, all: bool) {
     }
 }
 
-/// Returns whether the finish reason of the choice has arrived.
 fn is_finished(message: &StreamedMessage) -> bool {
     message.around.contains_key("finish_reason")
 }
 
-/// Returns the JSON of the choice. It is the same as without streaming.
+/// Returns the JSON of the choice, as without streaming.
 fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     let mut fields =
         Fields::from_iter([("role".to_owned(), "assistant".into()), ("content".to_owned(), Value::Null)]);
@@ -197,8 +208,7 @@ fn finish_choice(index: u64, message: &mut StreamedMessage) -> Value {
     Value::Object(choice)
 }
 
-/// Returns whether a chunk is an event of another API. Ignoring such a chunk would hide a mistake of the
-/// caller.
+/// Returns whether a chunk is an event of another API, a mistake of the caller.
 fn is_of_another_api(fields: &Fields) -> bool {
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
     !fields.contains_key("choices")

@@ -1,6 +1,6 @@
 //! Properties of random payloads, histories and streams, and what several messages have in common.
 //!
-//! Single payloads, messages and streams are in `tests/data` of this crate.
+//! Single messages and streams are in `tests/data` of this crate.
 
 mod mistral;
 mod properties;

@@ -18,11 +18,14 @@ use toolkit_core::definition::ToolKind;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// The media items that the API accepts, from OpenAI's guides to images, audio and files. Other servers accept at most
-/// the same types. Tool messages contain only text.
+/// The accepted media items, from OpenAI's guides to images, audio and files.
+///
+/// Other servers accept at most the same types. Tool messages contain only text.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: &messages(Urls::None), results: &[] };
 
-/// Returns the rules for the media items in user messages. `urls` are the URLs accepted for audio and files.
+/// Returns the rules for media items in user messages.
+///
+/// `urls` are the URLs accepted for audio and files.
 pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
     [
         MediaRule { kind: MediaKind::Image, types: IMAGES, urls: Urls::Any },
@@ -34,8 +37,7 @@ pub(super) const fn messages(urls: Urls) -> [MediaRule; 3] {
 impl DefinitionCodec for OpenAiChat {
     fn write_definition(&self, encoder: &mut DefinitionEncoder<'_>) -> Value {
         let (kind, mut fields) = Form::Nested.encode_tool(encoder);
-        // A missing `strict` means `false`. The field is only written if needed, because some servers do not
-        // know it.
+        // A missing `strict` means `false`. Some servers do not know the field.
         let is_set = encoder.how.strict || encoder.definition.metadata.strict == Some(false);
         if is_set && encoder.definition.kind == ToolKind::Function {
             set(&mut fields, "strict", encoder.how.strict);
@@ -57,8 +59,7 @@ impl HistoryCodec for OpenAiChat {
             fields.shift_remove("status");
         }
         if !fields.get(kind).is_some_and(Value::is_object) {
-            // In the older form, the fields of the function are in the call itself. They are moved into
-            // `function`.
+            // In the older form, the call itself has the fields of the function, which move into `function`.
             fields.shift_remove("name");
             fields.shift_remove("arguments");
         }
@@ -75,15 +76,14 @@ impl HistoryCodec for OpenAiChat {
         let mut fields = message.fields.cloned().unwrap_or_default();
         set(&mut fields, "role", "assistant");
         texts::settle(&mut fields, &TEXTS);
-        // The call in `function_call` was moved to `tool_calls`. Some servers also write `null` here, but
-        // services refuse `null` in requests.
+        // The call has moved to `tool_calls`. Services refuse the `null` that some servers write here.
         fields.shift_remove("function_call");
         write_audio(&mut fields);
         if calls.is_empty() {
-            // In requests, services refuse both an empty list and `null`, and a message without any content.
+            // Services refuse an empty list, `null`, and a message without any content.
             fields.shift_remove("tool_calls");
-            let is_empty = |name: &&str| fields.get(*name).is_none_or(Value::is_null);
-            if ["content", "refusal", "audio"].iter().all(is_empty) {
+            let contents = ["content", "refusal", "audio"];
+            if contents.iter().all(|name| fields.get(*name).is_none_or(Value::is_null)) {
                 set(&mut fields, "content", "");
             }
         } else {
@@ -109,7 +109,8 @@ impl HistoryCodec for OpenAiChat {
     }
 }
 
-/// Reduces the audio of an earlier answer to its id, because the service stores the audio and accepts nothing else.
+/// Reduces the audio of an earlier answer to its id, as the service requires.
+///
 /// Without an id, the transcript becomes the content of a message that has no text.
 fn write_audio(fields: &mut Fields) {
     let Some(audio) = fields.get_mut("audio").filter(|audio| !audio.is_null()) else { return };

@@ -1,8 +1,7 @@
-//! The kinds of calls that the program answers: calls of its own tools, and calls of tools that the provider defines,
-//! such as `shell_call`.
+//! The kinds of calls that the program answers.
 //!
-//! A call of a tool that the provider defines becomes a call of an ordinary tool with a fixed name. The result of this
-//! tool becomes an item of the type that the provider expects.
+//! Some are calls of tools that the provider defines, such as `shell_call`. They become calls of an ordinary
+//! tool with a fixed name. Its result becomes an item of the type that the provider expects.
 
 use super::outputs::OutputForm;
 use super::{CUSTOM, CUSTOM_OUTPUT, FACTS, FUNCTION, FUNCTION_OUTPUT};
@@ -10,33 +9,33 @@ use crate::json::fields::{Fields, kind, text};
 use serde_json::Value;
 use toolkit_core::call::ProviderExtras;
 
-/// The name of the registry's search tool, which answers the provider's tool search.
+/// The registry's search tool, which answers the provider's tool search.
 pub(super) const SEARCH: &str = "discover_tools";
 
-/// The type of the provider's request for approval to call a tool of an MCP server.
+/// The type of a request for approval of an MCP call.
 pub(super) const APPROVAL: &str = "mcp_approval_request";
 
 /// The fields of a function call that are repeated in its result.
 pub(crate) const REPEATED: [&str; 2] = ["namespace", "caller"];
 
-/// A kind of call that the program answers.
 #[derive(Debug)]
 pub(crate) struct CallKind {
-    /// The type of the call.
     pub(crate) call: &'static str,
-    /// The type of the result.
     pub(super) output: &'static str,
-    /// The type of the tool in a request. Empty for the program's own tools.
+    /// The type of the tool in a request.
+    ///
+    /// Empty for the program's own tools.
     definition: &'static str,
-    /// The name of the tool that answers the call. Empty if the call contains the name.
+    /// The name of the tool that answers the call.
+    ///
+    /// Empty if the call contains the name.
     pub(crate) tool: &'static str,
-    /// The names of the fields with the call's id, first in the call and then in the result.
+    /// The fields with the call's id, first in the call and then in the result.
     pub(super) ids: [&'static str; 2],
-    /// The field with all arguments, or several fields that are one argument each.
+    /// The field with all arguments, or several fields of one argument each.
     pub(super) arguments: &'static [&'static str],
-    /// The fields of the call that are repeated in its result.
     pub(super) repeated: &'static [&'static str],
-    /// Whether the item of a call needs an `id` in requests.
+    /// Whether a call needs an `id` in requests.
     pub(super) needs_id: bool,
     /// The form of the other fields of a result.
     pub(super) form: OutputForm,
@@ -64,7 +63,7 @@ pub(super) static CUSTOM_CALL: CallKind = CallKind {
     ..FUNCTION_CALL
 };
 
-/// All kinds of calls to tools that the provider defines and the program runs.
+/// The calls of tools that the provider defines and the program runs.
 pub(crate) static CLIENT: [CallKind; 6] = [
     CallKind {
         call: "shell_call",
@@ -131,7 +130,9 @@ pub(crate) static CLIENT: [CallKind; 6] = [
 ];
 
 impl CallKind {
-    /// Returns the kind of a call. An item without a type is only a call if it has the fields of a call.
+    /// Returns the kind of a call.
+    ///
+    /// An item without a type must have the fields of a call.
     pub(super) fn of_item(item: &Fields) -> Option<&'static Self> {
         let has = |name| item.contains_key(name);
         match kind(item) {
@@ -144,15 +145,14 @@ impl CallKind {
         }
     }
 
-    /// Returns the kind of a call or a result with these extras.
     pub(super) fn of_extras(extras: &ProviderExtras) -> &'static Self {
-        let kind = extras.get(FACTS.name, "type");
+        let Some(Value::String(kind)) = extras.get(FACTS.name, "type") else { return &FUNCTION_CALL };
         let mut kinds = CLIENT.iter().chain([&CUSTOM_CALL]);
-        kinds.find(|known| kind.is_some_and(|kind| kind == known.call)).unwrap_or(&FUNCTION_CALL)
+        kinds.find(|known| kind == known.call).unwrap_or(&FUNCTION_CALL)
     }
 
-    /// Returns whether the provider itself runs a call or a tool of this kind: in a container, with its own tool
-    /// search, or without an approval.
+    /// Returns whether the provider runs a call or a tool: in a container, with its own tool search, or
+    /// without an approval.
     fn is_hosted(&self, json: &Fields) -> bool {
         let setting = |name: &str| json.get(name).and_then(Value::as_str).unwrap_or_default();
         match self.definition {
@@ -166,45 +166,49 @@ impl CallKind {
     }
 }
 
-/// Returns the kind of a call to a tool that the provider defines. Returns `None` if the provider runs the call itself.
+/// Returns the kind of a call for the program to a tool that the provider defines.
 pub(super) fn of_call(item: &Fields) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| Some(known.call) == kind(item))?;
-    (!known.is_hosted(item)).then_some(known)
+    if known.is_hosted(item) { None } else { Some(known) }
 }
 
-/// Returns the kind of the call that a result answers, if the provider defines its tool. Returns `None` for the outputs
-/// of tools run by the provider itself.
+/// Returns the kind of the call that a result of the program answers.
+///
+/// It is `None` unless the provider defines the tool.
 pub(crate) fn of_output(item: &Value) -> Option<&'static CallKind> {
     let known = CLIENT.iter().find(|known| known.output == text(item, "type"))?;
-    (text(item, "execution") != "server").then_some(known)
+    if text(item, "execution") == "server" { None } else { Some(known) }
 }
 
-/// Returns the name of the program's tool that runs the calls of the hosted tool `definition`. Returns `None` if the
-/// provider runs the hosted tool itself.
+/// Returns the program's tool that runs the calls of `definition`.
 pub(super) fn answered_by(definition: &Value) -> Option<&'static str> {
     let kind = match text(definition, "type") {
         "computer_use_preview" => "computer",
         kind => kind,
     };
     let known = CLIENT.iter().find(|known| known.definition == kind)?;
-    (!known.is_hosted(definition.as_object()?)).then_some(known.tool)
+    if known.is_hosted(definition.as_object()?) { None } else { Some(known.tool) }
 }
 
-/// Returns whether an item is the result of a call run by the program.
 pub(crate) fn is_result(item: &Value) -> bool {
     matches!(text(item, "type"), FUNCTION_OUTPUT | CUSTOM_OUTPUT) || of_output(item).is_some()
 }
 
-/// Returns the call id in `item`. If `item` is a result, this is the id of the call that it answers.
+/// Returns the id of the call, or of the call that a result answers.
 pub(crate) fn answered(item: &Value) -> &str {
-    let kind = text(item, "type");
-    let field = CLIENT.iter().find_map(|known| match known.ids {
-        [id, _] if known.call == kind => Some(id),
-        [_, id] if known.output == kind => Some(id),
-        _ => None,
-    });
-    match (text(item, "call_id"), field) {
-        ("", Some(field)) => text(item, field),
-        (id, _) => id,
+    let id = text(item, "call_id");
+    if !id.is_empty() {
+        return id;
     }
+    let kind = text(item, "type");
+    for known in &CLIENT {
+        let [in_call, in_result] = known.ids;
+        if known.call == kind {
+            return text(item, in_call);
+        }
+        if known.output == kind {
+            return text(item, in_result);
+        }
+    }
+    ""
 }

@@ -1,5 +1,6 @@
-//! Writes the output of a tool into the result item of each kind of call. The fields that all results have are written
-//! in [`write`](super::write).
+//! Writes the output of a tool into the result item of each kind of call.
+//!
+//! [`write`](super::write) writes the fields that all results have.
 
 use super::FACTS;
 use crate::facts::media::{IMAGES, MediaKind, MediaRule, MediaTable, Urls, accepted, address, file_name};
@@ -10,8 +11,7 @@ use toolkit_core::ToolResult;
 use toolkit_core::error::ErrorKind;
 use toolkit_core::output::{Content, MediaData, ToolOutput};
 
-/// The media items that the API accepts, from OpenAI's guides to images and files. Messages and tool results accept the
-/// same items.
+/// The accepted media items, from OpenAI's guides to images and files.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };
 
 const ACCEPTED: &[MediaRule] = &[
@@ -19,7 +19,6 @@ const ACCEPTED: &[MediaRule] = &[
     MediaRule { kind: MediaKind::File, types: DOCUMENTS, urls: Urls::Web },
 ];
 
-/// The media types of the accepted files: documents, presentations, spreadsheets, texts and source code.
 const DOCUMENTS: &[&str] = &[
     "application/pdf",
     "text/*",
@@ -42,7 +41,9 @@ const DOCUMENTS: &[&str] = &[
     "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 ];
 
-/// Encodes one [`Content`]. If the API has no form for the content, it becomes text.
+/// Encodes one [`Content`].
+///
+/// Content without a form in the API becomes text.
 pub(super) fn content_part(content: &Content) -> Value {
     media_part(content).unwrap_or_else(|| text_part(&unsendable(content)))
 }
@@ -51,8 +52,9 @@ pub(super) fn text_part(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// The form of a result, besides the fields that all results have. It is a value, not a function, because what only publishes
-/// tools reads the table of calls, too.
+/// The form of a result, besides the fields that all results have.
+///
+/// It is a value, not a function, because the table of calls is also read to publish tools alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OutputForm {
     Function,
@@ -66,7 +68,9 @@ pub(super) enum OutputForm {
 }
 
 impl OutputForm {
-    /// Writes the fields of a result, and returns the text that these fields cannot express.
+    /// Writes the fields of a result.
+    ///
+    /// Returns the text that they cannot express.
     pub(super) fn write(self, item: &mut Fields, result: &ToolResult) -> Option<String> {
         match self {
             Self::Function => write_function(item, result),
@@ -94,8 +98,9 @@ fn media_part(content: &Content) -> Option<Value> {
     })
 }
 
-/// Returns the text of an output or an error. The API has no mark for errors, so only the text tells the model that a
-/// call failed.
+/// Returns the text of an output or an error.
+///
+/// The API has no mark for errors, so only the text reveals them.
 fn message(result: &ToolResult) -> String {
     match &result.outcome {
         Ok(output) => output_text(output, unsendable).into_owned(),
@@ -103,10 +108,10 @@ fn message(result: &ToolResult) -> String {
     }
 }
 
-/// Returns the JSON value of an output that consists of a single JSON value. Returns `None` for other outputs.
+/// Returns the value of an output that is a single JSON value.
 fn only_json(result: &ToolResult) -> Option<Value> {
     match result.output()?.content() {
-        [Content::Json(json)] => serde_json::from_str(json.as_str()).ok(),
+        [Content::Json(json)] => json.as_str().parse().ok(),
         _ => None,
     }
 }
@@ -115,22 +120,26 @@ fn contents(result: &ToolResult) -> &[Content] {
     result.outcome.as_ref().map_or(&[], ToolOutput::content)
 }
 
-/// Writes the result of a function. The service does not require the field `status`, but some compatible servers do.
+/// Writes the result of a function with `status`, which some compatible servers require.
 fn write_function(item: &mut Fields, result: &ToolResult) -> Option<String> {
     set(item, "status", "completed");
     write_custom(item, result)
 }
 
-/// Writes an output with media items as a list of contents, and any other output as a string, because every server
-/// accepts strings.
+/// Writes an output with media items as a list, and any other as a string.
+///
+/// Every server accepts strings.
 fn write_custom(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let parts = contents(result);
-    if !parts.iter().any(|content| media_part(content).is_some()) {
+    let contents = contents(result);
+    if !contents.iter().any(|content| media_part(content).is_some()) {
         return write_text(item, result);
     }
+    let mut parts: Vec<Value> = contents.iter().map(content_part).collect();
     let message = result.output().map_or("", ToolOutput::message);
-    let message = Some(message).filter(|message| !message.is_empty()).map(text_part);
-    set(item, "output", parts.iter().map(content_part).chain(message).collect::<Value>());
+    if !message.is_empty() {
+        parts.push(text_part(message));
+    }
+    set(item, "output", parts);
     None
 }
 
@@ -144,66 +153,96 @@ fn write_patched(item: &mut Fields, result: &ToolResult) -> Option<String> {
     write_text(item, result)
 }
 
-/// Writes the output of each command. A tool may return JSON in the provider's form: a list of objects `{stdout,
-/// stderr, outcome}`, or a single such object. Instead of `outcome`, an object may have the field `exit_code`. Any
-/// other output becomes the standard output of a command with exit code 0.
+/// Writes the output of each command.
+///
+/// A tool may return the provider's form: `{stdout, stderr, outcome}`, or a list of such objects. `exit_code`
+/// may stand for `outcome`. Any other output is the standard output of a command with exit code 0.
 fn write_shell(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
-    let exit = |code: &Value| json!({"type": "exit", "exit_code": code});
-    let run = |stdout: &str, stderr: &str, outcome: Value| json!({"stdout": stdout, "stderr": stderr, "outcome": outcome});
-    let of_json = |value: &Value| {
-        let code = value.get("exit_code").filter(|code| code.is_i64()).unwrap_or(&Value::from(0)).clone();
-        let outcome = value.get("outcome").filter(|outcome| outcome.is_object()).cloned();
-        let is_run = FIELDS.iter().any(|name| value.get(name).is_some());
-        is_run.then(|| {
-            run(text(value, "stdout"), text(value, "stderr"), outcome.unwrap_or_else(|| exit(&code)))
-        })
+    let listed: Option<Vec<Value>> = match only_json(result) {
+        Some(Value::Array(list)) => list.iter().map(read_run).collect(),
+        Some(value) => read_run(&value).map(|run| vec![run]),
+        None => None,
     };
-    let listed = only_json(result).and_then(|json| match &json {
-        Value::Array(list) => list.iter().map(of_json).collect(),
-        value => of_json(value).map(|run| vec![run]),
-    });
-    let runs = listed.unwrap_or_else(|| match &result.outcome {
-        Ok(_) => vec![run(&message(result), "", exit(&0.into()))],
-        Err(error) if error.kind() == ErrorKind::TimedOut => {
+    let runs = match (listed, &result.outcome) {
+        (Some(runs), _) => runs,
+        (None, Ok(_)) => vec![run(&message(result), "", exit(&0.into()))],
+        (None, Err(error)) if error.kind() == ErrorKind::TimedOut => {
             vec![run("", error.message(), json!({"type": "timeout"}))]
         }
-        Err(error) => vec![run("", error.message(), exit(&1.into()))],
-    });
+        (None, Err(error)) => vec![run("", error.message(), exit(&1.into()))],
+    };
     set(item, "output", runs);
     None
 }
 
-/// Writes the screenshot, which is the last image of the output. All safety checks of the call count as
-/// acknowledged if the tool succeeds, because the tool has received them as arguments.
+/// Reads the output of a command in the provider's form.
+fn read_run(value: &Value) -> Option<Value> {
+    const FIELDS: [&str; 4] = ["stdout", "stderr", "outcome", "exit_code"];
+    if !FIELDS.iter().any(|name| value.get(name).is_some()) {
+        return None;
+    }
+    let outcome = match (value.get("outcome"), value.get("exit_code")) {
+        (Some(outcome @ Value::Object(_)), _) => outcome.clone(),
+        (_, Some(code)) if code.is_i64() => exit(code),
+        _ => exit(&0.into()),
+    };
+    Some(run(text(value, "stdout"), text(value, "stderr"), outcome))
+}
+
+fn run(stdout: &str, stderr: &str, outcome: Value) -> Value {
+    json!({"stdout": stdout, "stderr": stderr, "outcome": outcome})
+}
+
+fn exit(code: &Value) -> Value {
+    json!({"type": "exit", "exit_code": code})
+}
+
+/// Writes the screenshot, which is the last image of the output.
+///
+/// If the tool succeeds, all safety checks of the call count as acknowledged: the tool received them as
+/// arguments.
 fn write_screenshot(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let is_screenshot = |json: &Value| text(json, "type") == "computer_screenshot";
-    let shot = contents(result).iter().rev().find_map(|content| match content {
-        Content::Image(media) => Some(json!({"type": "computer_screenshot", "image_url": address(media)})),
-        Content::Json(json) => serde_json::from_str(json.as_str()).ok().filter(is_screenshot),
-        _ => None,
-    });
-    let output = result.output().filter(|_| shot.is_some());
+    let shot = screenshot(contents(result));
+    let output = if shot.is_some() { result.output() } else { None };
     set(item, "output", shot.unwrap_or_else(|| json!({"type": "computer_screenshot"})));
-    let checks = result.extras.get(FACTS.name, "pending_safety_checks");
-    if let Some(checks) = checks.filter(|_| !result.is_error()) {
+    if !result.is_error()
+        && let Some(checks) = result.extras.get(FACTS.name, "pending_safety_checks")
+    {
         set(item, "acknowledged_safety_checks", checks.clone());
     }
     let Some(output) = output else { return Some(message(result)) };
     let texts = output.content().iter().filter(|content| matches!(content, Content::Text(_)));
-    let texts = texts.map(Content::to_text).chain([output.message().into()]);
-    Some(texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"))
+    let mut lines: Vec<_> = texts.map(Content::to_text).collect();
+    lines.push(output.message().into());
+    lines.retain(|line| !line.is_empty());
+    Some(lines.join("\n"))
 }
 
-/// Writes the answer to a request for approval. Only `true`, or an object with `approve: true`, approves the
-/// call. An object may also have a `reason`. An output other than a boolean or an object becomes the reason
-/// for the refusal.
+fn screenshot(contents: &[Content]) -> Option<Value> {
+    for content in contents.iter().rev() {
+        if let Content::Image(media) = content {
+            return Some(json!({"type": "computer_screenshot", "image_url": address(media)}));
+        }
+        let Content::Json(json) = content else { continue };
+        let Ok(value) = json.as_str().parse() else { continue };
+        if text(&value, "type") == "computer_screenshot" {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Writes the answer to a request for approval.
+///
+/// Only `true`, or an object with `approve: true`, approves the call. An object may have a `reason`. Any
+/// other output is the reason for the refusal.
 fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     let answer_text = message(result);
-    let answer = result.output().and_then(|_| serde_json::from_str::<Value>(&answer_text).ok());
+    let answer = serde_json::from_str(&answer_text);
     let (approve, reason) = match &answer {
-        Some(Value::Bool(approve)) => (*approve, ""),
-        Some(object @ Value::Object(_)) => (is_true(object, "approve"), text(object, "reason")),
+        _ if result.is_error() => (false, answer_text.as_str()),
+        Ok(Value::Bool(approve)) => (*approve, ""),
+        Ok(object @ Value::Object(_)) => (is_true(object, "approve"), text(object, "reason")),
         _ => (false, answer_text.as_str()),
     };
     set(item, "approve", approve);
@@ -213,10 +252,23 @@ fn write_approval(item: &mut Fields, result: &ToolResult) -> Option<String> {
     None
 }
 
-/// Writes the found tools. The output of `discover_tools` lists the tools with names, descriptions and
-/// parameters. A tool with a `type` is already in the provider's own JSON, and stays unchanged.
+/// Writes the found tools, which `discover_tools` lists with names, descriptions and parameters.
+///
+/// A tool with a `type` is already in the provider's JSON, and stays unchanged.
 fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
-    let as_tool = |found: &Value| match (found.get("type"), found.get("deferred")) {
+    set(item, "execution", "client");
+    set(item, "status", "completed");
+    let Some(Value::Array(tools)) = only_json(result) else {
+        set(item, "tools", json!([]));
+        return Some(message(result));
+    };
+    set(item, "tools", tools.iter().filter_map(found_tool).collect::<Value>());
+    None
+}
+
+/// Returns the definition of a tool that is new to the model.
+fn found_tool(found: &Value) -> Option<Value> {
+    match (found.get("type"), found.get("deferred")) {
         (Some(_), _) => Some(found.clone()),
         (None, Some(deferred)) if deferred != true => None,
         _ => Some(json!({
@@ -227,11 +279,5 @@ fn write_found(item: &mut Fields, result: &ToolResult) -> Option<String> {
             "strict": false,
             "defer_loading": true,
         })),
-    };
-    let found = only_json(result);
-    let tools = found.as_ref().and_then(Value::as_array);
-    set(item, "execution", "client");
-    set(item, "status", "completed");
-    set(item, "tools", tools.into_iter().flatten().filter_map(as_tool).collect::<Value>());
-    tools.is_none().then(|| message(result))
+    }
 }

@@ -1,4 +1,4 @@
-//! Reads the items of a response: calls, text, reasoning, and the calls of tools that the provider runs itself.
+//! Reads the items of a response: calls, text, reasoning, and the calls of hosted tools.
 
 use super::client::CallKind;
 use super::{CUSTOM, FACTS, FUNCTION, OpenAiResponses};
@@ -14,15 +14,15 @@ use serde_json::Value;
 use std::borrow::Cow;
 use toolkit_core::call::ProviderExtras;
 
-/// The fields of a call that are sent back with the call in the next request, or in its result.
+/// The fields of a call that are sent back with the call or in its result.
 ///
-/// The `id` of the item is not sent back unless its kind requires it. If a call has an item id known to the service,
-/// the service requires the reasoning item before the call ("was provided without its required 'reasoning' item").
-/// Calls encoded by the program have no reasoning item.
+/// The `id` of the item is sent back only if its kind requires it. Before a call with an item id known to the
+/// service, the service requires the reasoning item ("was provided without its required 'reasoning' item").
+/// Calls encoded by the program have none.
 const RETURNED: [&str; 6] =
     ["namespace", "caller", "async", "environment", "execution", "pending_safety_checks"];
 
-/// The calls that the provider runs itself, with the fields for the arguments and the output.
+/// The hosted calls, with the fields for the arguments and the output.
 const HOSTED_CALLS: [[&str; 3]; 9] = [
     ["web_search_call", "action", ""],
     ["file_search_call", "queries", "results"],
@@ -35,15 +35,15 @@ const HOSTED_CALLS: [[&str; 3]; 9] = [
     ["program", "code", ""],
 ];
 
-/// The outputs of hosted tools that are items of their own, with the field for the output.
+/// The outputs of hosted tools that are separate items, with the field for the output.
 const HOSTED_OUTPUTS: [[&str; 2]; 3] =
     [["tool_search_output", "tools"], ["shell_call_output", "output"], ["program_output", "result"]];
 
 impl ResponseCodec for OpenAiResponses {
-    /// Finds the items in `payload`. The payload is a response body, a list of items, or a single item.
+    /// Finds the items in a response body, a list of items, or a single item.
     fn read<'a>(&self, payload: &'a Value) -> Result<DecodedPayload<'a>, WireError> {
         let message = match payload {
-            // If at least one value is an item, unknown items beside it are accepted, too.
+            // Unknown items are accepted beside a known item.
             Value::Array(list) if list.is_empty() || list.iter().any(is_item) => message(list, false),
             Value::Array(_) => return Err(WireError::new("[0]", "an item such as `function_call`")),
             Value::Object(fields) if is_item(payload) => {
@@ -80,8 +80,9 @@ impl ResponseCodec for OpenAiResponses {
     }
 }
 
-/// Reads a list of items as one message. If generation stopped early (`is_cut`), the last item is read as
-/// incomplete.
+/// Reads a list of items as one message.
+///
+/// If generation stopped early (`is_cut`), the last is incomplete.
 fn message(list: &[Value], is_cut: bool) -> ReceivedMessage<'_> {
     ReceivedMessage { is_whole: false, ..ReceivedMessage::from_list(list, is_cut, read_call) }
 }
@@ -94,11 +95,10 @@ fn body(fields: &Fields) -> Result<ReceivedMessage<'_>, WireError> {
     }
 }
 
-/// Returns whether a value has the form of an item in the output of a response.
 fn is_item(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     match kind(fields) {
-        // Responses of Anthropic have this type too, but their calls are inside the field `content`.
+        // Responses of Anthropic have this type too, but their calls are inside `content`.
         Some("message") => {
             !fields.contains_key("stop_reason")
                 && !list(value, "content").iter().any(|block| text(block, "type") == "tool_use")
@@ -110,39 +110,38 @@ fn is_item(value: &Value) -> bool {
     }
 }
 
-/// Returns whether a value is a message in the short form that requests accept. This form has `role` and
-/// `content`, but no type. Messages of Chat Completions have the same two fields, but their calls are in
-/// further fields.
+/// Returns whether a value is a message in the short form: `role` and `content`, but no type.
+///
+/// Messages of Chat Completions have further fields for their calls.
 fn is_short_message(value: &Value, fields: &Fields) -> bool {
     let has_text = list(value, "content").iter().any(|part| text(part, "type") == "output_text");
     let has_content = has_text || value.get("content").is_some_and(Value::is_string);
     has_content && fields.contains_key("role") && !fields.contains_key("tool_calls")
 }
 
-/// Reads an item as a call. Returns `None` for other items, and for calls that the provider runs itself.
+/// Reads an item as a call, unless the provider runs it.
 ///
-/// `is_cut` states whether generation stopped early at this item. Only a function call shows by its arguments whether
-/// it is complete, so other calls are complete if their `status` says so.
+/// If generation stopped early (`is_cut`), only the arguments of a function call show whether it is complete.
+/// Other calls are complete if their `status` says so.
 pub(super) fn read_call(json: &Value, is_cut: bool) -> Option<WireCall<'_>> {
     let fields = json.as_object()?;
     let kind = CallKind::of_item(fields)?;
     let status = text(json, "status");
-    let is_cut = status == "incomplete" || is_cut && (kind.call == FUNCTION || status != "completed");
+    let is_open = kind.call == FUNCTION || status != "completed";
     let name = if kind.tool.is_empty() { text(json, "name") } else { kind.tool };
     let (input, members) = match kind.arguments {
         [field] => (fields.get(*field), &[][..]),
         members => (None, members),
     };
     let call = WireCall::new(json, None, name, input, extras);
+    let is_cut = status == "incomplete" || is_cut && is_open;
     Some(WireCall { id: id(fields), members, is_custom: kind.call == CUSTOM, is_cut, ..call })
 }
 
-/// Returns the fields of a received call that are needed to write the call or its result into the next request.
+/// Returns the fields that the next request needs.
 fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
-    let item = json.as_object();
-    let Some((item, kind)) = item.and_then(|item| Some((item, CallKind::of_item(item)?))) else {
-        return ProviderExtras::default();
-    };
+    let Some(item) = json.as_object() else { return ProviderExtras::default() };
+    let Some(kind) = CallKind::of_item(item) else { return ProviderExtras::default() };
     let mut extras = Fields::new();
     if kind.call != FUNCTION {
         set(&mut extras, "type", kind.call);
@@ -157,21 +156,25 @@ fn extras(json: &Value, _is_custom: bool) -> ProviderExtras {
     ProviderExtras::new(FACTS.name, extras)
 }
 
-/// Returns the id of a call, from the field `call_id`, or from `id` if `call_id` is missing.
+/// Returns the id of a call, from `call_id`, or else from `id`.
 ///
-/// Some servers use a single id for the item and the call, and write it as `id`, the id of the item. Item ids
-/// begin with `fc_` and call ids with `call_`, so the prefix is replaced.
+/// Some servers write a single id as `id` for the item and the call. Item ids begin with `fc_` and call ids
+/// with `call_`, so the prefix is replaced.
 fn id(fields: &Fields) -> Option<Cow<'_, str>> {
-    let of_item = || {
-        let id = call::id(fields.get("id"))?;
-        Some(id.strip_prefix("fc_").map(|rest| Cow::Owned(format!("call_{rest}"))).unwrap_or(id))
-    };
-    call::id(fields.get("call_id")).or_else(of_item)
+    let given = call::id(fields.get("call_id"));
+    if given.is_some() {
+        return given;
+    }
+    let id = call::id(fields.get("id"))?;
+    match id.strip_prefix("fc_") {
+        Some(rest) => Some(Cow::Owned(format!("call_{rest}"))),
+        None => Some(id),
+    }
 }
 
-/// Reads an item of a response as a call or an output of a hosted tool. Returns `None` for messages,
-/// reasoning, and calls that the program runs. Calls of unknown tools are recognised by the end of their
-/// type.
+/// Reads an item as a call or an output of a hosted tool.
+///
+/// Calls of unknown tools are recognised by the end of their type.
 pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
     let kind = text(item, "type");
     let call = kind.strip_suffix("_output").unwrap_or(kind);
@@ -190,6 +193,9 @@ pub(super) fn read_hosted(item: &Value) -> Option<HostedPart> {
     let [_, arguments, output] = known.copied().unwrap_or_default();
     let mut call = HostedCall::from_part(item, kind, name, item.get(arguments));
     call.server = text(item, "server_label").to_owned();
-    let failed = item.get("error").filter(|error| !error.is_null());
-    Some(HostedPart::Call(call.with_output(failed.or_else(|| item.get(output)))))
+    let result = match item.get("error") {
+        None | Some(Value::Null) => item.get(output),
+        error => error,
+    };
+    Some(HostedPart::Call(call.with_output(result)))
 }

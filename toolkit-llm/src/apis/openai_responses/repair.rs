@@ -12,23 +12,28 @@ use std::collections::HashSet;
 use toolkit_core::{ErrorKind, ToolError, ToolResult};
 use toolkit_schema::SchemaLoss;
 
-/// Results stay at their positions. A missing result is added after all calls of the turn, so that parallel calls stay
-/// together. The service requires ids, but not all servers send them.
+/// Results stay at their positions.
+///
+/// A missing result follows all calls of the turn, so that parallel calls stay together.
+///
+/// The service requires ids, but not all servers send them.
 pub(super) const RESULTS: ResultRule =
     ResultRule { place: ResultPlace::AfterCall, in_call_order: false, ids: RequiredIds::Required };
 
 impl RepairCodec for OpenAiResponses {
     fn entries<'a>(&self, item: &'a Value) -> Vec<(usize, Entry<'a>)> {
         let given = Some(client::answered(item)).filter(|id| !id.is_empty());
-        let name = given.is_none().then_some("");
-        let entry = match read_call(item) {
-            Some(call) => Some(Entry::Call(CallKey { id: call.id, name }, item)),
-            None => is_result(item).then(|| Entry::Result(CallKey { id: given.map(Into::into), name }, item)),
-        };
-        entry.into_iter().map(|entry| (0, entry)).collect()
+        let name = if given.is_none() { Some("") } else { None };
+        if let Some(call) = read_call(item) {
+            return vec![(0, Entry::Call(CallKey { id: call.id, name }, item))];
+        }
+        if is_result(item) {
+            return vec![(0, Entry::Result(CallKey { id: given.map(Into::into), name }, item))];
+        }
+        Vec::new()
     }
 
-    /// Creates a result without `status`, because nothing was completed, unless the service requires a `status`.
+    /// Creates a result without `status`, unless the service requires one.
     fn placeholder(&self, item: &Value, key: &CallKey<'_>) -> Value {
         let Some(call) = item.as_object() else { return Value::Null };
         if let (Some(client), Some(read)) = (client::of_call(call), read_call(item)) {
@@ -54,7 +59,7 @@ impl RepairCodec for OpenAiResponses {
         }
     }
 
-    /// The referenced item may be a call, so a history with a reference keeps all results.
+    /// The referenced item may be a call, so the history keeps all results.
     fn is_reference(&self, item: &Value) -> bool {
         text(item, "type") == "item_reference"
     }
@@ -64,8 +69,9 @@ impl RepairCodec for OpenAiResponses {
         client::of_output(result).is_some()
     }
 
-    /// Removes reasoning that nothing of the model follows. Also removes the `caller` of a call and of its result if the
-    /// history lacks the program that made the call.
+    /// Removes reasoning that nothing of the model follows.
+    ///
+    /// Also removes the `caller` of a call and its result if the program that made the call is missing.
     fn complete_repair(
         &self,
         mut history: Vec<Value>,
@@ -77,13 +83,16 @@ impl RepairCodec for OpenAiResponses {
         if is_continued || history.iter().any(|item| self.is_reference(item)) {
             return history;
         }
-        let programs = history.iter().filter(|item| text(item, "type") == "program");
-        let programs: HashSet<String> = programs.map(|item| text(item, "call_id").to_owned()).collect();
+        let mut programs: HashSet<String> = HashSet::new();
+        for item in &history {
+            if text(item, "type") == "program" {
+                programs.insert(text(item, "call_id").to_owned());
+            }
+        }
         let mut direct: HashSet<String> = HashSet::new();
         for (index, item) in history.iter_mut().enumerate() {
             let caller = item.get("caller").map_or("", |caller| text(caller, "caller_id"));
             let is_known = caller.is_empty() || programs.contains(caller);
-            // The service may keep the call of a result.
             if is_known || is_result(item) && !direct.contains(client::answered(item)) {
                 continue;
             }
@@ -101,8 +110,10 @@ impl RepairCodec for OpenAiResponses {
     }
 }
 
-/// Removes each reasoning item that no further item of the model follows. The service refuses such an item: "Item 'rs_1'
-/// of type 'reasoning' was provided without its required following item."
+/// Removes each reasoning item that no item of the model follows.
+///
+/// The service refuses it: "Item 'rs_1' of type 'reasoning' was provided without its required following
+/// item."
 fn remove_lone_reasoning(history: &mut Vec<Value>) {
     let mut is_followed = false;
     for index in (0..history.len()).rev() {
@@ -114,13 +125,15 @@ fn remove_lone_reasoning(history: &mut Vec<Value>) {
     }
 }
 
-/// Returns whether the model wrote an item. A reference may stand for such an item.
+/// Returns whether the model wrote an item.
+///
+/// A reference may stand for such an item.
 fn is_of_model(item: &Value) -> bool {
     let is_answer = is_result(item) || text(item, "type") == "mcp_approval_response";
     !is_answer && matches!(text(item, "role"), "" | "assistant")
 }
 
 fn read_call(item: &Value) -> Option<WireCall<'_>> {
-    let is_client = || item.as_object().is_some_and(|item| client::of_call(item).is_some());
-    (matches!(text(item, "type"), FUNCTION | CUSTOM) || is_client()).then(|| read::read_call(item, false))?
+    let is_own = matches!(text(item, "type"), FUNCTION | CUSTOM);
+    if is_own || client::of_call(item.as_object()?).is_some() { read::read_call(item, false) } else { None }
 }

@@ -1,7 +1,8 @@
 //! Requests of the Responses API: server state, background answers and encrypted reasoning.
 //!
-//! By default, the provider stores nothing. A response then contains the encrypted reasoning, and later requests send it
-//! back. With server state, the provider stores the responses, and requests contain only the new messages.
+//! By default, the provider stores nothing: a response contains the encrypted reasoning, and later requests
+//! send it back. With server state, the provider stores the responses, and requests contain only new
+//! messages.
 
 use crate::apis::openai::request::{OPENAI, TIERS, write_effort};
 use crate::facts::Server;
@@ -18,19 +19,8 @@ static FACTS: RequestFacts = RequestFacts {
         paths: ["temperature", "top_p", "max_output_tokens", "", "", "metadata", "safety_identifier"],
         ..OPENAI.options
     },
-    output: OutputForm {
-        write: |builder, name, schema| {
-            let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
-            builder.set("/text/format", format);
-        },
-        ..OPENAI.output
-    },
-    write_thinking: |builder| {
-        if builder.request.options.show_thinking {
-            builder.set("/reasoning/summary", "auto");
-        }
-        write_effort(builder, "/reasoning/effort");
-    },
+    output: OutputForm { write: write_output, ..OPENAI.output },
+    write_thinking,
     tiers: Some(TIERS),
     write_own: |builder, _| write_state(builder),
     stored: StoredMessages { keeps_conversations: true, new_messages, resent },
@@ -42,38 +32,52 @@ pub(crate) fn facts(_: Server) -> &'static RequestFacts {
     &FACTS
 }
 
+fn write_output(builder: &mut RequestBuilder<'_>, name: &str, schema: Value) {
+    let format = json!({"type": "json_schema", "name": name, "strict": true, "schema": schema});
+    builder.set("/text/format", format);
+}
+
+fn write_thinking(builder: &mut RequestBuilder<'_>) {
+    if builder.request.options.show_thinking {
+        builder.set("/reasoning/summary", "auto");
+    }
+    write_effort(builder, "/reasoning/effort");
+}
+
 fn is_of_this_api(native: &NativeMessages) -> bool {
     native.format == super::FACTS.name
 }
 
-/// Returns the JSON of an assistant message as received, if the provider has stored the message and the request can
-/// refer to it.
+/// Returns the JSON of a stored assistant message to which the request can refer.
 fn stored<'a>(request: &'a ModelRequest, message: &'a Message) -> Option<&'a NativeMessages> {
-    let Message::Assistant(message) = message else { return None };
-    let is_stored = |native: &&NativeMessages| is_of_this_api(native) && native.response_id.is_some();
-    let native = message.native.as_ref().filter(is_stored)?;
+    let Message::Assistant(answer) = message else { return None };
+    let native = answer.native.as_ref()?;
+    if !is_of_this_api(native) || native.response_id.is_none() {
+        return None;
+    }
     match request.options.server_state.as_ref()? {
         ServerState::Responses => Some(native),
-        ServerState::Conversation(id) => (native.conversation.as_ref() == Some(id)).then_some(native),
+        ServerState::Conversation(id) if native.conversation.as_ref() == Some(id) => Some(native),
+        ServerState::Conversation(_) => None,
     }
 }
 
-/// Returns the messages after the latest response that the provider has stored. Without server state, returns
-/// all messages.
+/// Returns the messages after the latest stored response, or all without server state.
 fn new_messages(request: &ModelRequest) -> &[Message] {
     let messages = &request.messages[..];
-    let latest = messages.iter().rposition(|message| stored(request, message).is_some());
-    latest.and_then(|at| messages.get(at + 1..)).unwrap_or(messages)
+    match messages.iter().rposition(|message| stored(request, message).is_some()) {
+        Some(latest) => &messages[latest + 1..],
+        None => messages,
+    }
 }
 
-/// Writes the request fields for server state and reasoning.
 fn write_state(builder: &mut RequestBuilder<'_>) {
     let request = builder.request;
     let options = &request.options;
     if options.background {
         builder.set("/background", true);
     }
-    // The provider can hand over the answer of a background request only if it stores the answer.
+    // The provider must store the answer of a background request to hand it over.
     builder.set("/store", options.server_state.is_some() || options.background);
     match &options.server_state {
         None if is_reasoning(request) && !options.background => {
@@ -82,48 +86,45 @@ fn write_state(builder: &mut RequestBuilder<'_>) {
         None => {}
         Some(ServerState::Conversation(id)) => builder.set("/conversation", id.as_str()),
         Some(ServerState::Responses) => {
-            let mut latest = request.messages.iter().rev().filter_map(|message| stored(request, message));
-            if let Some(id) = latest.next().and_then(|native| native.response_id.as_deref()) {
-                builder.set("/previous_response_id", id);
+            let latest = request.messages.iter().rev().find_map(|message| stored(request, message));
+            if let Some(NativeMessages { response_id: Some(id), .. }) = latest {
+                builder.set("/previous_response_id", id.as_str());
             }
         }
     }
 }
 
-/// Returns whether the model reasons, as set by the option `thinking`. Without this option, returns whether the model
-/// has reasoned before. Models that do not reason refuse requests for encrypted reasoning.
+/// Returns whether the model reasons, by the option `thinking` or the earlier messages.
+///
+/// Models that do not reason refuse requests for encrypted reasoning.
 fn is_reasoning(request: &ModelRequest) -> bool {
     if let Some(thinking) = request.options.thinking {
         return thinking != Thinking::Off;
     }
-    request.messages.iter().any(|message| match message {
-        Message::Assistant(message) => {
-            message.native.as_ref().filter(|native| is_of_this_api(native)).is_some_and(|native| {
-                message.usage.reasoning_tokens > 0 || native.messages.iter().any(is_reasoning_item)
-            })
+    for message in &request.messages {
+        if let Message::Assistant(answer) = message
+            && let Some(native) = &answer.native
+            && is_of_this_api(native)
+            && (answer.usage.reasoning_tokens > 0 || native.messages.iter().any(is_reasoning_item))
+        {
+            return true;
         }
-        _ => false,
-    })
+    }
+    false
 }
 
 fn is_reasoning_item(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "reasoning")
 }
 
-/// Returns the items of a received message in a form suitable for the next request.
+/// Returns the items of a received message for the next request.
 ///
-/// The service refuses a reasoning item without encrypted content, unless the service has stored the item.
-/// Such a reasoning item is left out. The ids of all later items are left out too: for an item with a known
-/// id, the service would require the missing reasoning.
+/// The service refuses reasoning without encrypted content that it has not stored, so this is left out. So
+/// are the ids of all later items: for a known id, the service would require the missing reasoning.
 fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
     if native.response_id.is_some() && request.options.server_state.is_some() {
         return native.messages.clone();
     }
-    let has = |item: &Value, name: &str| match item.get(name) {
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(parts)) => !parts.is_empty(),
-        _ => false,
-    };
     let mut items = Vec::with_capacity(native.messages.len());
     let mut is_cut = false;
     for item in &native.messages {
@@ -132,11 +133,19 @@ fn resent(request: &ModelRequest, native: &NativeMessages) -> Vec<Value> {
             is_cut = true;
             continue;
         }
-        let mut item = item.clone();
-        if let Some(fields) = item.as_object_mut().filter(|_| is_cut) {
+        let mut resent = item.clone();
+        if is_cut && let Some(fields) = resent.as_object_mut() {
             fields.shift_remove("id");
         }
-        items.push(item);
+        items.push(resent);
     }
     items
+}
+
+fn has(item: &Value, name: &str) -> bool {
+    match item.get(name) {
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(parts)) => !parts.is_empty(),
+        _ => false,
+    }
 }

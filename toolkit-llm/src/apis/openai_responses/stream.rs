@@ -1,9 +1,9 @@
 //! Assembles streamed responses item by item.
 //!
-//! The item of an event is found by the ids and indices in the event, never by the order of events. Items may
-//! be interleaved. Some servers omit `item_id`, `output_index` or `call_id`, and some use the same value for
-//! several items. llama.cpp sends neither `output_index` nor `function_call_arguments.done`, and other
-//! servers give an item a new id in each event.
+//! The item of an event is found by ids and indices, never by the order of events, because items may be
+//! interleaved. Some servers omit `item_id`, `output_index` or `call_id`, and some use a value for several
+//! items. llama.cpp sends neither `output_index` nor `function_call_arguments.done`, and other servers give
+//! an item a new id in each event.
 
 mod find;
 mod item;
@@ -60,10 +60,11 @@ impl StreamCodec for OpenAiResponses {
         Ok(())
     }
 
-    /// Some servers end the stream without the event that ends the response.
+    /// Some servers send no event that ends the response.
     fn done(&self, stream: &mut Assembly) {
-        let mut items = stream.messages.values().flat_map(|message| message.parts.iter()).peekable();
-        if !stream.is_over && items.peek().is_some() && items.all(|item| item.is_done) {
+        let Some(message) = stream.messages.get(&0) else { return };
+        let is_done = !message.parts.is_empty() && message.parts.iter().all(|item| item.is_done);
+        if is_done && !stream.is_over {
             set(&mut stream.body, "status", "completed");
             stream.is_over = true;
         }
@@ -95,12 +96,12 @@ impl PartCodec for OpenAiResponses {
         item::close(item, if is_complete { "completed" } else { "incomplete" });
     }
 
-    /// Sets blank arguments of a complete call to `{}`, as the service does. Otherwise, the call would look
-    /// cut off.
+    /// Sets blank arguments of a complete call to `{}`, as the service does.
+    ///
+    /// Otherwise, it would look cut off.
     fn settle(&self, call: &mut Value) {
-        if read_call(call, false)
-            .is_some_and(|read| read.is_blank() && !read.is_cut && read.name == text(call, "name"))
-        {
+        let Some(read) = read_call(call, false) else { return };
+        if read.is_blank() && !read.is_cut && read.name == text(call, "name") {
             call["arguments"] = "{}".into();
         }
     }
@@ -110,8 +111,7 @@ impl PartCodec for OpenAiResponses {
     }
 }
 
-/// Adds text, reasoning or arguments to an item. An event `….delta` contains a piece, and an event `….done`
-/// the complete text.
+/// Adds a piece (`….delta`) or the complete text (`….done`) to an item.
 fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     let (name, is_whole) = match name.rsplit_once('.') {
         Some((name, "delta")) => (name, false),
@@ -120,7 +120,10 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
     };
     let Some((kind, place)) = item::place(name, event) else { return };
     let field = if is_whole { place.text } else { "delta" };
-    let Some(piece) = event.get(field).filter(|text| !text.is_null()).map(texts::whole) else { return };
+    let piece = match event.get(field) {
+        None | Some(Value::Null) => return,
+        Some(text) => texts::whole(text),
+    };
     let parts = stream.parts();
     let index = event.get("output_index").and_then(Value::as_u64);
     let key = PartKey { item: text(event, "item_id"), index, call: text(event, "call_id"), kind };
@@ -129,22 +132,27 @@ fn push_text(stream: &mut Assembly, name: &str, event: &Value) {
         return;
     }
     let is_arguments = kind == FUNCTION && !piece.is_empty();
-    let is_late = |number: &usize| is_arguments && parts[*number].is_done && parts.is_blank(*number);
-    let known = known.filter(|number| !is_late(number));
-    let adopted = if is_arguments && known.is_none() { parts.adopt() } else { None };
-    let number = adopted.unwrap_or_else(|| find::known_or_new(parts, known, &key));
-    let known = parts[number].texts.entry(place).or_default();
+    let receiver = match known {
+        // Late arguments may belong to another call.
+        Some(number) if is_arguments && parts[number].is_done && parts.is_blank(number) => None,
+        known => known,
+    };
+    let adopted = if is_arguments && receiver.is_none() { parts.adopt() } else { None };
+    let number = match adopted {
+        Some(number) => number,
+        None => find::known_or_new(parts, receiver, &key),
+    };
+    let written = parts[number].texts.entry(place).or_default();
     // Some servers end a text without repeating it.
-    if is_whole && item::content(&(*piece).into()) < item::content(&known.as_str().into()) {
+    if is_whole && item::content(&(*piece).into()) < item::content(&written.as_str().into()) {
         return;
     }
-    let is_new = !is_whole || known.is_empty();
-    // Pieces of the old text cannot be taken back.
-    let is_other = is_whole && !piece.starts_with(known.as_str());
+    let is_new = !is_whole || written.is_empty();
+    let is_other = is_whole && !piece.starts_with(written.as_str());
     if is_whole {
-        known.clear();
+        written.clear();
     }
-    known.push_str(&piece);
+    written.push_str(&piece);
     parts[number].has_pieces |= is_whole && kind == CUSTOM;
     if is_other {
         parts.stop_arguments(number);
@@ -162,10 +170,11 @@ fn set_response(stream: &mut Assembly, event: &Fields) {
     }
 }
 
-/// Records an error that the service reported instead of a complete response.
 fn fail(stream: &mut Assembly, event: &Fields) -> WireError {
-    let error = event.get("error").filter(|error| !error.is_null());
-    let error = error.cloned().unwrap_or_else(|| only(event, |name, _| name != "type").into());
+    let error = match event.get("error") {
+        None | Some(Value::Null) => only(event, |name, _| name != "type").into(),
+        Some(error) => error.clone(),
+    };
     set(&mut stream.body, "error", error);
     no_response("", reported_error(event))
 }
@@ -174,9 +183,9 @@ fn no_response(path: &str, error: Option<Report>) -> WireError {
     error.unwrap_or_else(|| Report::new("it gave no reason")).into_error(path, "a response")
 }
 
-/// Applies the final response. Its items take precedence over items received earlier.
+/// Applies the final response, whose items take precedence.
 ///
-/// Some servers leave some or all items out of the final response. The items received earlier are then kept.
+/// Items that some servers leave out of it are kept.
 fn end(stream: &mut Assembly, status: &str, event: &Fields) {
     set_response(stream, event);
     let known = stream.body.get("status").and_then(Value::as_str);
@@ -201,8 +210,8 @@ fn end(stream: &mut Assembly, status: &str, event: &Fields) {
 
 /// Ends all items, adds their calls to the events, and sorts the items.
 ///
-/// The items get the order of the final response. If the final response lists no items, they get the order of
-/// their indices. If an index is missing, they stay in the order of arrival.
+/// The order is that of the final response, or else of the indices. If an index is missing, it is the order
+/// of arrival.
 fn close_all(stream: &mut Assembly) {
     let is_complete =
         stream.body.get("status").is_some_and(|status| status == "completed") && !stream.is_broken;
@@ -218,21 +227,24 @@ fn close_all(stream: &mut Assembly) {
             item.position = number as u64;
         }
     }
-    // If the final response lists items, an item known only from fragments is listed there under another id.
-    // Such fragments are removed. Those of a call may belong to a listed call without arguments.
+    // If the final response lists items, it has items known only from fragments under another id. These are
+    // removed, except calls, whose fragments may belong to a listed call without arguments.
     parts.arrange(|item| !is_ordered || !item.json.is_null() || item.key.kind == FUNCTION);
     for number in 0..parts.len() {
         parts.seal(number, is_complete);
     }
     // Free text that ended before the connection broke is complete.
-    let is_cut = |last: &usize| !is_complete && (is_over || !is_open_text(&parts[*last]));
-    if let Some(last) = parts.last().filter(is_cut) {
+    if !is_complete
+        && let Some(last) = parts.last()
+        && (is_over || !is_open_text(&parts[last]))
+    {
         parts.cut(last);
     }
     parts.close_all(false);
     parts.release(false);
-    // The last item of an incomplete response is read as cut off, unless its status or its text says otherwise.
-    if let Some(last) = parts.last().map(|last| &mut parts[last]).filter(|_| !is_complete) {
+    // The last item of an incomplete response counts as cut off, unless its status or text says otherwise.
+    if !is_complete && let Some(number) = parts.last() {
+        let last = &mut parts[number];
         match last.json.get("arguments") {
             _ if is_open_text(last) => last.set("status", "completed"),
             Some(object @ Value::Object(_))
@@ -245,12 +257,10 @@ fn close_all(stream: &mut Assembly) {
     }
 }
 
-/// Returns whether an item is a function call, with or without a type.
 fn is_function_call(item: &Value) -> bool {
     item.as_object().and_then(CallKind::of_item).is_some_and(|kind| kind.call == FUNCTION)
 }
 
-/// Returns whether an item is a custom tool call without the status `incomplete`.
 fn is_open_text(item: &StreamedPart) -> bool {
     text(&item.json, "type") == CUSTOM && text(&item.json, "status") != "incomplete"
 }

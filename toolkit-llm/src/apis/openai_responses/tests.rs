@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 
-/// Returns a response body with the items `output`.
 fn body(output: Value) -> Value {
     json!({"id": "resp_1", "object": "response", "status": "completed", "error": null, "output": output})
 }
@@ -26,7 +25,6 @@ fn json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Generates a call item of any shape.
 fn any_call() -> impl Strategy<Value = Value> {
     (
         select(vec!["function_call", "custom_tool_call"]),
@@ -58,7 +56,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
         .prop_map(|(id, name, arguments)| ToolCall::new(id, name, arguments))
 }
 
-/// Generates the items of a response: function calls, custom tool calls, and other items.
+/// Generates function calls, custom tool calls, and other items of a response.
 fn items() -> impl Strategy<Value = Vec<Value>> {
     let item = prop_oneof![
         3 => arguments().prop_map(|text| json!({"type": "function_call", "name": "f", "arguments": text, "status": "completed"})),
@@ -121,10 +119,10 @@ fn any_event() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The habits of a server: whether it sends indices, the ends of items, and the end of the response.
+/// Whether a server sends indices, the ends of items, and the end of the response.
 type Habits = (bool, bool, bool);
 
-/// Returns the events of one item, with the text of the item split into fragments.
+/// Returns the events of one item, with its text in fragments.
 fn item_events(index: usize, item: &Value, cuts: &[Index], (indices, ends, _): Habits) -> Vec<Value> {
     let field = if item["type"] == "function_call" { "arguments" } else { "input" };
     let name = if field == "input" { "custom_tool_call_input" } else { "function_call_arguments" };
@@ -167,7 +165,6 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.repair_history(repaired.clone()), repaired);
     }
 
-    /// Each call of the response is yielded once by the stream.
     #[test]
     fn every_call_is_yielded_once(events in vec(any_event(), 0..8)) {
         let mut stream = OpenAiResponses.accumulator();
@@ -182,7 +179,7 @@ proptest! {
         prop_assert_eq!(yielded, whole);
     }
 
-    /// The history has all parsed calls, with names and arguments that a service accepts.
+    /// The history has all parsed calls, with legal names and arguments.
     #[test]
     fn the_history_contains_every_call(items in vec(any_call(), 1..6)) {
         let payload = body(items.into());
@@ -205,8 +202,9 @@ proptest! {
         prop_assert_eq!(OpenAiResponses.assistant_messages(&history.clone().into()).unwrap(), history);
     }
 
-    /// A stream yields each call once and gives the same response, regardless of how the arguments are split, how the
-    /// items are interleaved, and which optional events are missing.
+    /// Each call is yielded once, and the response is the same.
+    ///
+    /// Arguments are split, items are interleaved, and optional events are missing.
     #[test]
     fn a_stream_gives_the_same_response_as_one_body(
         items in items(),
@@ -217,7 +215,6 @@ proptest! {
         let mut queues: Vec<_> = items.iter().enumerate()
             .map(|(index, item)| item_events(index, item, &cuts, habits).into_iter())
             .collect();
-        // Items begin in order. Their other events are interleaved.
         let mut events: Vec<Value> = queues.iter_mut().filter_map(Iterator::next).collect();
         let mut order = order.iter().cycle();
         while !queues.is_empty() {

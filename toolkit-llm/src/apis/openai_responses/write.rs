@@ -17,7 +17,7 @@ use toolkit_core::definition::{ToolDefinition, ToolKind};
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// The name of the registry's tool that calls the tools found by the tool search.
+/// The registry's tool that calls the tools found by the tool search.
 const CALL_DEFERRED: &str = "call_deferred";
 
 /// The values of `allowed_callers` that the service accepts.
@@ -28,8 +28,7 @@ impl DefinitionCodec for OpenAiResponses {
         let (kind, mut tool) = Form::Flat.encode_tool(encoder);
         let metadata = &encoder.definition.metadata;
         if kind == "function" {
-            // `strict` is always written. If it is missing, the service decides by the schema whether to
-            // enforce it.
+            // `strict` is always written: without it, the service decides by the schema.
             set(&mut tool, "strict", encoder.how.strict);
         }
         if metadata.defer {
@@ -41,14 +40,17 @@ impl DefinitionCodec for OpenAiResponses {
                 None => set(&mut tool, "output_schema", schema),
             }
         }
-        let callers = metadata.allowed_callers.iter().map(String::as_str);
-        let (known, unknown): (Vec<&str>, Vec<&str>) = callers.partition(|caller| CALLERS.contains(caller));
-        if !known.is_empty() {
-            set(&mut tool, "allowed_callers", known);
-        }
-        for caller in unknown {
+        let mut known = Vec::new();
+        for caller in &metadata.allowed_callers {
+            if CALLERS.contains(&caller.as_str()) {
+                known.push(caller.as_str());
+                continue;
+            }
             let reason = format!("the API knows no caller `{caller}`");
             encoder.lose("/allowed_callers", "allowed_callers", reason);
+        }
+        if !known.is_empty() {
+            set(&mut tool, "allowed_callers", known);
         }
         Form::Flat.write(kind, tool)
     }
@@ -57,9 +59,10 @@ impl DefinitionCodec for OpenAiResponses {
         client::answered_by(tool)
     }
 
-    /// Removes the definition of the program's tool that `tool` replaces. If `tool` is a tool search that the program
-    /// runs, the description and the parameters of the removed definition are copied into `tool`. If `tool` is a
-    /// namespace, its tools are added to the existing entry of the same name.
+    /// Removes the definition of the program's tool that `tool` replaces.
+    ///
+    /// A tool search that the program runs gets the removed description and parameters. The tools of a
+    /// namespace join an existing entry of the same name.
     fn hosted_entry(&self, tool: &Value, entries: &mut Vec<Value>) -> Option<Value> {
         if text(tool, "type") == NAMESPACE && join_namespace(tool, entries) {
             return None;
@@ -80,19 +83,22 @@ impl DefinitionCodec for OpenAiResponses {
         Some(tool)
     }
 
-    /// Returns the namespace from which the definition was parsed. If there is none, returns the namespace in the
-    /// tool's name, provided that the options describe this namespace.
+    /// Returns the namespace that was received, or else one in the name that the options describe.
     fn namespace<'a>(&self, definition: &'a ToolDefinition, options: &DefinitionOptions) -> Option<&'a str> {
         let read = definition.metadata.meta.get(NAMESPACE).and_then(Value::as_str);
-        let own = || definition.name.namespace().filter(|name| options.namespaces.contains_key(*name));
-        read.or_else(own)
+        if read.is_some() {
+            return read;
+        }
+        definition.name.namespace().filter(|name| options.namespaces.contains_key(*name))
     }
 
     fn write_namespace(&self, first: &ToolDefinition, options: &DefinitionOptions, tools: &str) -> String {
         let name = self.namespace(first, options).unwrap_or_default();
-        let about = options.namespaces.get(name).cloned();
-        // The service requires a description.
-        let about = about.unwrap_or_else(|| format!("The tools of `{name}`."));
+        let about = match options.namespaces.get(name) {
+            Some(about) => about.clone(),
+            // The service requires a description.
+            None => format!("The tools of `{name}`."),
+        };
         let mut namespace = json!({"type": NAMESPACE, "name": name, "description": about});
         let kept = first.metadata.meta.get(FACTS.name).and_then(|own| own.get(NAMESPACE));
         if let (Some(Value::Object(kept)), Some(fields)) = (kept, namespace.as_object_mut()) {
@@ -104,38 +110,43 @@ impl DefinitionCodec for OpenAiResponses {
     }
 }
 
-/// Returns the reason to leave out an output schema, or `None` if the schema can be sent.
+/// Returns the reason to leave out an output schema.
 fn unsupported_output(definition: &ToolDefinition, schema: &Value) -> Option<&'static str> {
-    let is_annotation = |name: &String| ["type", "title", "description", "$schema"].contains(&name.as_str());
-    let is_text = text(schema, "type") == "string"
-        && schema.as_object().is_some_and(|fields| fields.keys().all(is_annotation));
     match definition.kind {
         ToolKind::Custom(_) => Some("the API describes the output of functions only"),
         _ if *schema == json!({}) => Some("the schema allows any value"),
-        // The schema describes JSON in the text of a result, so it is useless for a tool that returns a plain
-        // string.
-        _ if is_text => Some("the API describes JSON, and text goes back as it is"),
+        // The schema describes JSON in the text of a result, which a plain string is not.
+        _ if is_text(schema) => Some("the API describes JSON, and text goes back as it is"),
         _ => None,
     }
 }
 
-/// Adds the tools of a namespace to the existing entry with the same name. Returns `false` if there is no
-/// such entry.
+/// Returns whether a schema allows every string and nothing else.
+fn is_text(schema: &Value) -> bool {
+    const KEYWORDS: [&str; 4] = ["type", "title", "description", "$schema"];
+    let Some(fields) = schema.as_object() else { return false };
+    text(schema, "type") == "string" && fields.keys().all(|name| KEYWORDS.contains(&name.as_str()))
+}
+
+/// Adds the tools of a namespace to the entry with the same name.
+///
+/// Returns whether there is one.
 fn join_namespace(namespace: &Value, entries: &mut [Value]) -> bool {
-    let is_same = |known: &&mut Value| {
-        ["type", "name"].into_iter().all(|field| text(known, field) == text(namespace, field))
-    };
-    let known = entries.iter_mut().filter(is_same).find_map(|known| known.get_mut("tools")?.as_array_mut());
-    let Some(tools) = known else { return false };
-    tools.extend(list(namespace, "tools").iter().cloned());
-    true
+    for entry in entries {
+        let is_same = ["type", "name"].into_iter().all(|field| text(entry, field) == text(namespace, field));
+        if is_same && let Some(Value::Array(tools)) = entry.get_mut("tools") {
+            tools.extend(list(namespace, "tools").iter().cloned());
+            return true;
+        }
+    }
+    false
 }
 
 impl HistoryCodec for OpenAiResponses {
     /// Writes a call for the next request.
     ///
-    /// The service does not require the field `status`, but some compatible servers require it (Volcengine)
-    /// or do not recognise calls without it (older vLLM). Calls of custom tools have no `status`.
+    /// Some compatible servers require the field `status` (Volcengine) or do not recognise calls without it
+    /// (older vLLM). Calls of custom tools have none.
     fn write_call(&self, call: OutgoingCall<'_>) -> Value {
         let mut item = call.fields(FACTS.name);
         let (kind, is_made) = match call.origin {
@@ -175,30 +186,36 @@ impl HistoryCodec for OpenAiResponses {
         item.into()
     }
 
-    /// Copies a received item into the next request. An item with neither a type nor a role is dropped,
-    /// because no server accepts it.
+    /// Drops an item with neither type nor role, which no server accepts.
     fn write_part(&self, item: &Value) -> Option<Value> {
-        let item = item.as_object().filter(|item| kind(item).is_some() || item.contains_key("role"));
-        let mut item = item?.clone();
-        strip_refused(&mut item);
-        Some(item.into())
+        let fields = item.as_object()?;
+        if kind(fields).is_none() && !fields.contains_key("role") {
+            return None;
+        }
+        let mut sent = fields.clone();
+        strip_refused(&mut sent);
+        Some(sent.into())
     }
 
     fn write_message(&self, message: &ReceivedMessage<'_>, mut items: Vec<Value>) -> Vec<Value> {
-        // The turn was cut off during reasoning if it ends with a reasoning item. The service refuses such a
-        // turn ("without its required following item").
+        // The service refuses a turn that was cut off during reasoning ("without its required following
+        // item").
         while message.is_whole && items.last().is_some_and(|item| text(item, "type") == "reasoning") {
             items.pop();
         }
         items
     }
 
-    /// Encodes the text as a message item, followed by the calls. The message item has the short form with
-    /// `role` and `content`, because the long form requires an id.
+    /// Encodes the text as a message item, followed by the calls.
+    ///
+    /// The long form of the item would require an id.
     fn encode_assistant(&self, text: &str, calls: Vec<Value>) -> Vec<Value> {
-        let text = Some(text).filter(|text| !text.is_empty());
-        let message = text.map(|text| json!({"type": "message", "role": "assistant", "content": text}));
-        message.into_iter().chain(calls).collect()
+        let mut items = Vec::with_capacity(calls.len() + 1);
+        if !text.is_empty() {
+            items.push(json!({"type": "message", "role": "assistant", "content": text}));
+        }
+        items.extend(calls);
+        items
     }
 
     fn encode_user(&self, contents: &[Content]) -> Value {
@@ -207,18 +224,12 @@ impl HistoryCodec for OpenAiResponses {
     }
 }
 
-/// Removes fields that responses may contain but requests must not contain ("Unknown parameter", "Invalid
-/// type"). The service or an SDK adds such fields.
+/// Removes fields of the service or an SDK that requests must not contain.
+///
+/// The service refuses them: "Unknown parameter", "Invalid type".
 fn strip_refused(item: &mut Fields) {
     let is_reasoning = kind(item) == Some("reasoning");
-    item.retain(|name, value| match name.as_str() {
-        "created_by" | "parsed_arguments" => false,
-        // vLLM writes unknown fields as `null`.
-        "id" | "status" | "namespace" | "async" if value.is_null() => false,
-        "status" => !is_reasoning,
-        "content" => !(is_reasoning && value.is_null()),
-        _ => true,
-    });
+    item.retain(|name, value| !is_refused(name, value, is_reasoning));
     if is_reasoning && item.get("summary").is_none_or(Value::is_null) {
         set(item, "summary", Value::Array(Vec::new()));
     }
@@ -229,24 +240,41 @@ fn strip_refused(item: &mut Fields) {
     }
 }
 
+fn is_refused(name: &str, value: &Value, is_reasoning: bool) -> bool {
+    match name {
+        "created_by" | "parsed_arguments" => true,
+        // vLLM writes unknown fields as `null`.
+        "id" | "status" | "namespace" | "async" if value.is_null() => true,
+        "status" => is_reasoning,
+        "content" => is_reasoning && value.is_null(),
+        _ => false,
+    }
+}
+
 impl ResultCodec for OpenAiResponses {
     fn encode_results(&self, results: &[ToolResult], ids: &[String], _names: &WireNames) -> Vec<Value> {
-        let kind = |result: &ToolResult| CallKind::of_extras(&result.extras);
-        results.iter().zip(ids).flat_map(|(result, id)| kind(result).write_result(result, id)).collect()
+        let mut items = Vec::with_capacity(results.len());
+        for (result, id) in results.iter().zip(ids) {
+            items.append(&mut CallKind::of_extras(&result.extras).write_result(result, id));
+        }
+        items
     }
 }
 
 impl CallKind {
-    /// Writes a result, followed by a message with the text that the item cannot express.
+    /// Writes a result, and a message with the text that it cannot express.
     pub(super) fn write_result(&self, result: &ToolResult, id: &str) -> Vec<Value> {
         let mut item = Fields::new();
         set(&mut item, "type", self.output);
         set(&mut item, self.ids[1], id);
-        let rest = self.form.write(&mut item, result).filter(|text| !text.is_empty());
+        let rest = self.form.write(&mut item, result).unwrap_or_default();
         if let Some(extras) = result.extras.for_api(FACTS.name) {
             copy(extras, &mut item, self.repeated);
         }
-        let rest = rest.map(|text| json!({"type": "message", "role": "user", "content": [text_part(&text)]}));
-        std::iter::once(item.into()).chain(rest).collect()
+        let mut items = vec![item.into()];
+        if !rest.is_empty() {
+            items.push(json!({"type": "message", "role": "user", "content": [text_part(&rest)]}));
+        }
+        items
     }
 }

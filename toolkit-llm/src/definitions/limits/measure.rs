@@ -1,4 +1,4 @@
-//! Measures the size of a schema. The counting rules are the rules of the providers.
+//! Measures the size of a schema by the providers' rules.
 
 use crate::json::fields::{list, text};
 use serde_json::Value;
@@ -8,24 +8,21 @@ use toolkit_schema::keyword::subschemas;
 /// The size of a schema in a provider's strict dialect.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// The number of properties, over all objects.
+    /// The number of properties in all objects.
     pub(crate) properties: usize,
-    /// The nesting depth of objects. Each entry of `$defs` is counted separately.
+    /// The nesting of objects, separately for each entry of `$defs`.
     pub(crate) depth: usize,
-    /// The number of enum values, over all enums.
+    /// The number of values in all enums.
     pub(crate) enum_values: usize,
-    /// The number of characters in the values of an enum with more than 250 values. If there are several such
-    /// enums, the largest number counts.
+    /// The largest number of characters in the values of an enum with more than 250 values.
     pub(crate) large_enum: usize,
-    /// The number of characters in all property names, names in `$defs`, enum values and constants.
+    /// The characters in property names, `$defs`, enum values and constants.
     pub(crate) characters: usize,
-    /// The number of optional properties.
     pub(crate) optional: usize,
-    /// The number of unions.
     pub(crate) unions: usize,
 }
 
-/// The number of values above which the characters of an enum have a separate limit.
+/// The number of values above which an enum's characters count.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
@@ -37,14 +34,19 @@ impl Measure {
 
     fn add(&mut self, schema: &Value, depth: usize) {
         self.depth = self.depth.max(depth);
-        let names = |keyword: &str| schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
         let required = list(schema, "required");
-        for (name, _) in names("properties") {
-            self.properties += 1;
-            self.characters += name.chars().count();
-            self.optional += usize::from(!required.iter().any(|other| other == name));
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            self.properties += properties.len();
+            for name in properties.keys() {
+                self.characters += name.chars().count();
+                self.optional += usize::from(!required.iter().any(|other| other == name));
+            }
         }
-        self.characters += names("$defs").map(|(name, _)| name.chars().count()).sum::<usize>();
+        if let Some(Value::Object(definitions)) = schema.get("$defs") {
+            for name in definitions.keys() {
+                self.characters += name.chars().count();
+            }
+        }
         let values = list(schema, "enum");
         let characters = values.iter().map(characters).sum();
         self.enum_values += values.len();
@@ -58,21 +60,26 @@ impl Measure {
 }
 
 fn characters(value: &Value) -> usize {
-    value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
+    match value {
+        Value::String(text) => text.chars().count(),
+        value => value.to_string().len(),
+    }
 }
 
-/// Calls `visit` for every schema in `schema`. The second argument of `visit` is the nesting depth: the
-/// number of objects around the visited schema, plus one if the schema itself describes an object.
+/// Calls `visit` for every schema in `schema`, with its depth: the number of objects around it, plus one if
+/// it describes an object itself.
 fn each_schema<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value, usize)) {
     let mut open = vec![(schema, 0)];
     while let Some((schema, around)) = open.pop() {
         let is_object = text(schema, "type") == "object" || schema.get("properties").is_some();
         let depth = around + usize::from(is_object);
         visit(schema, depth);
-        open.extend(subschemas(schema).map(|inside| match inside.role {
-            Role::Definitions => (inside.schema, 0),
-            _ => (inside.schema, depth),
-        }));
+        for inside in subschemas(schema) {
+            match inside.role {
+                Role::Definitions => open.push((inside.schema, 0)),
+                _ => open.push((inside.schema, depth)),
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
 
-/// Media types that some providers accept and others do not, and media types that no provider accepts.
+/// Media types that some providers or none accept.
 const TYPES: [&str; 26] = [
     "image/png",
     "image/jpeg",
@@ -54,7 +54,7 @@ fn contents() -> Vec<Content> {
     all.collect()
 }
 
-/// Collects the media types and URLs of the media items in a request, in any of the formats.
+/// Collects the media types and URLs in any request.
 fn sent(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(list) => list.iter().for_each(|value| sent(value, found)),
@@ -85,8 +85,7 @@ fn count(value: &Value) -> usize {
     found.len()
 }
 
-/// An item is either sent as media, or named in text and reported. No item is dropped without a report, and
-/// no item that is sent is reported.
+/// An item is either sent as media, or named in text and reported.
 #[test]
 fn every_media_item_is_sent_or_reported() {
     let names = WireNames::default();
@@ -113,7 +112,7 @@ fn every_media_item_is_sent_or_reported() {
     }
 }
 
-/// The provider's documentation lists the types that may reach the provider.
+/// The providers' documentation lists the types.
 #[test]
 fn no_type_reaches_a_provider_that_refuses_it() {
     let check = |format: ApiFormat, media_type: &str, in_message: bool, in_result: bool| {

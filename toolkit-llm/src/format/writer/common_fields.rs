@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The fields of messages and of their texts that are sent to every API, or that describe only the message itself.
+/// The fields that are sent to every API, or that describe only the message itself.
 pub(super) const FIELDS: [&str; 20] = [
     "role",
     "type",
@@ -26,8 +26,7 @@ pub(super) const FIELDS: [&str; 20] = [
     "cache_control",
 ];
 
-/// Returns whether a value has no content: `null`, `false`, an empty string, or a list or an object of such
-/// values.
+/// Returns whether a value is `null`, `false`, an empty string, or a list or an object of such values.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

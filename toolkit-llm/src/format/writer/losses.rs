@@ -3,17 +3,15 @@
 use super::HistoryWriter;
 use super::common_fields::{FIELDS, is_empty};
 use crate::facts::ApiFormat;
-use crate::facts::media::MediaKind;
 use crate::json::fields::{list, text};
 use serde_json::Value;
 use std::slice;
 use toolkit_core::ToolResult;
 use toolkit_core::call::ToolCall;
-use toolkit_core::output::{Content, Media, ToolOutput};
+use toolkit_core::output::{Content, ToolOutput};
 use toolkit_schema::SchemaLoss;
 
-/// The types of parts, other than [`TEXTS`], that are not reported as lost: messages and reasoning. The codec of the API
-/// recognises the calls.
+/// The other types of parts that are not reported as lost. The codec recognises the calls.
 const CARRIED: [&str; 9] = [
     "message",
     "model_output",
@@ -27,8 +25,8 @@ const CARRIED: [&str; 9] = [
 ];
 
 impl HistoryWriter<'_> {
-    /// Returns a loss for each media item of a user message if the API does not accept the item. The encoded
-    /// message only names such items. The path of a loss is the index of the item, as in `/0`.
+    /// Returns a loss for each media item that the API does not accept in user messages, where it is only
+    /// named. Its path is the index of the item, as in `/0`.
     ///
     /// ```
     /// use toolkit_ai::llm::ApiFormat;
@@ -44,10 +42,11 @@ impl HistoryWriter<'_> {
         self.losses(contents, false, "")
     }
 
-    /// Returns the losses when calls from another provider are encoded. An id that the API refuses is
-    /// replaced in the call and in its result. The caller of a call is lost if the call was made by code that
-    /// the other provider runs: the API receives it as a call by the model. The path of a loss has the index
-    /// of the call, as in `/0/caller`.
+    /// Returns the losses when calls from another provider are encoded.
+    ///
+    /// A refused id is replaced in the call and in its result. The caller is lost if code run by the other
+    /// provider made the call: the API receives a call by the model. The path has the index of the call, as
+    /// in `/0/caller`.
     ///
     /// ```
     /// use serde_json::json;
@@ -67,57 +66,67 @@ impl HistoryWriter<'_> {
     pub fn call_losses(&self, calls: &[ToolCall]) -> Vec<SchemaLoss> {
         let own = self.codec.facts().name;
         let ids = self.ids(calls.iter().map(|call| call.id.as_str()));
-        let losses = calls.iter().zip(ids).enumerate().flat_map(|(index, (call, id))| {
-            let reason = "the API refuses this id; the call and its result get another id";
-            let replaced = (call.id.as_str() != id)
-                .then(|| SchemaLoss::new(format!("/{index}/id"), call.id.as_str(), reason));
-            let others = ApiFormat::ALL.iter().copied().filter(move |format| format.name() != own);
-            let callers = others.filter_map(move |format| {
-                let kind = call.extras.get(format.name(), "caller")?.get("type")?.as_str()?;
-                let reason = format!("code that the API `{format}` runs made this call");
-                (kind != "direct").then(|| SchemaLoss::new(format!("/{index}/caller"), kind, reason))
-            });
-            replaced.into_iter().chain(callers)
-        });
-        losses.collect()
+        let mut losses = Vec::new();
+        for (index, (call, id)) in calls.iter().zip(ids).enumerate() {
+            let given = call.id.as_str();
+            if given != id {
+                let reason = "the API refuses this id; the call and its result get another id";
+                losses.push(SchemaLoss::new(format!("/{index}/id"), given, reason));
+            }
+            for format in ApiFormat::ALL {
+                let Some(caller) = call.extras.get(format.name(), "caller") else { continue };
+                let Some(Value::String(kind)) = caller.get("type") else { continue };
+                if format.name() != own && kind != "direct" {
+                    let reason = format!("code that the API `{format}` runs made this call");
+                    losses.push(SchemaLoss::new(format!("/{index}/caller"), kind.as_str(), reason));
+                }
+            }
+        }
+        losses
     }
 
-    /// Returns a loss for each media item of tool results if the API does not accept the item. The encoded
-    /// results only name such items. The path of a loss has the index of the result and the index of the
-    /// item, as in `/1/0`.
+    /// Returns a loss for each media item that the API does not accept in results, where it is only named.
+    ///
+    /// Its path has the indices of the result and the item, as in `/1/0`.
     #[must_use]
     pub fn result_losses(&self, results: &[ToolResult]) -> Vec<SchemaLoss> {
-        let losses = results.iter().enumerate().map(|(index, result)| {
+        let mut losses = Vec::new();
+        for (index, result) in results.iter().enumerate() {
             let contents = result.outcome.as_ref().map_or(&[][..], ToolOutput::content);
-            let losses = self.losses(contents, true, &format!("/{index}"));
+            losses.extend(self.losses(contents, true, &format!("/{index}")));
             #[cfg(feature = "translate")]
-            let losses = [losses, super::received::result_losses(self.codec, result, index)].concat();
-            losses
-        });
-        losses.flatten().collect()
+            losses.extend(super::received::result_losses(self.codec, result, index));
+        }
+        losses
     }
 
     fn losses(&self, contents: &[Content], is_result: bool, path: &str) -> Vec<SchemaLoss> {
-        let table = self.mistral().map(|form| form.media);
-        let table = table.or_else(|| self.codec.facts().media_table(self.generation));
-        let Some(table) = table else { return Vec::new() };
-        let losses = contents.iter().enumerate();
-        let is_readable = |kind: MediaKind, media: &Media| self.codec.is_readable(kind, media);
-        let losses = losses.filter_map(|(index, content)| {
-            table.loss(content, is_result, format!("{path}/{index}"), &is_readable)
-        });
-        losses.collect()
+        let table = match self.mistral() {
+            Some(form) => form.media,
+            None => match self.codec.facts().media_table(self.generation) {
+                Some(table) => table,
+                None => return Vec::new(),
+            },
+        };
+        let mut losses = Vec::new();
+        for (index, content) in contents.iter().enumerate() {
+            let item = format!("{path}/{index}");
+            let loss =
+                table.loss(content, is_result, item, &|kind, media| self.codec.is_readable(kind, media));
+            losses.extend(loss);
+        }
+        losses
     }
 
-    /// Returns the losses if the messages `native` of the API `format` are replaced by their text and their calls. This
-    /// happens if the history is for another API, or for a server that refuses the call ids.
+    /// Returns the losses if the messages `native` of the API `format` become text and calls.
     ///
-    /// Losses are the calls of the provider's own tools, generated media items, and content of unknown types. Each type
-    /// is reported once, and the path of a loss is the type, as in `/web_search_tool_result`.
+    /// This happens for a history of another API, or for a server that refuses the call ids.
     ///
-    /// Further fields of a text or a message are reported too, such as citations, audio or images.
+    /// Losses are the calls of the provider's own tools, generated media items, content of unknown types, and
+    /// further fields such as citations, audio or images. Each type is reported once, and is the path of its
+    /// loss, as in `/web_search_tool_result`.
     ///
-    /// Reasoning is not reported: only the model that wrote the reasoning can use it.
+    /// Reasoning is not reported: only the model that wrote it can use it.
     ///
     /// ```
     /// use serde_json::json;
@@ -137,14 +146,17 @@ impl HistoryWriter<'_> {
         } else {
             format!("only the API `{format}` has such content")
         };
-        let kinds = format.special_content(native).into_iter();
-        kinds.map(|kind| SchemaLoss::new(format!("/{kind}"), kind, reason.as_str())).collect()
+        let mut losses = Vec::new();
+        for kind in format.special_content(native) {
+            losses.push(SchemaLoss::new(format!("/{kind}"), kind, reason.as_str()));
+        }
+        losses
     }
 }
 
 impl ApiFormat {
-    /// Returns the types of the content in the messages `native` that other APIs cannot express: everything except
-    /// text, reasoning and calls. Each type is returned once.
+    /// Returns the types of content that other APIs cannot express: all except text, reasoning and calls.
+    /// Each type is returned once.
     ///
     /// ```
     /// use serde_json::json;
@@ -158,14 +170,9 @@ impl ApiFormat {
     pub fn special_content(self, native: &[Value]) -> Vec<&str> {
         let codec = self.codec();
         let mut kinds: Vec<&str> = Vec::new();
-        let mut add = |kind| {
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        };
         for message in native {
             if is_message(message) {
-                others(message, &FIELDS).for_each(&mut add);
+                add_other_fields(&mut kinds, message);
             }
             for part in parts(message) {
                 let kind = kind(part);
@@ -173,10 +180,9 @@ impl ApiFormat {
                     continue;
                 }
                 if TEXTS.contains(&kind) {
-                    let part = part.get("citationsContent").unwrap_or(part);
-                    others(part, &FIELDS).for_each(&mut add);
+                    add_other_fields(&mut kinds, part.get("citationsContent").unwrap_or(part));
                 } else if !CARRIED.contains(&kind) {
-                    add(kind);
+                    add(&mut kinds, kind);
                 }
             }
         }
@@ -184,24 +190,29 @@ impl ApiFormat {
     }
 }
 
-/// The types of parts with text of the answer.
 const TEXTS: [&str; 5] = ["text", "output_text", "refusal", "", "citationsContent"];
 
-/// Returns the names of all other fields of `json` that have a value.
-fn others<'a>(json: &'a Value, known: &'static [&str]) -> impl Iterator<Item = &'a str> {
-    let fields = json.as_object().into_iter().flatten();
-    let fields = fields.filter(move |(name, value)| {
-        !known.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value)
-    });
-    fields.map(|(name, _)| name.as_str())
+/// Adds the names of all other fields with a value.
+fn add_other_fields<'a>(kinds: &mut Vec<&'a str>, json: &'a Value) {
+    let Value::Object(fields) = json else { return };
+    for (name, value) in fields {
+        if !FIELDS.contains(&name.as_str()) && !name.starts_with("thought") && !is_empty(value) {
+            add(kinds, name);
+        }
+    }
 }
 
-/// Returns whether a value is a message with parts rather than a part itself.
+fn add<'a>(kinds: &mut Vec<&'a str>, kind: &'a str) {
+    if !kinds.contains(&kind) {
+        kinds.push(kind);
+    }
+}
+
 fn is_message(message: &Value) -> bool {
     message.get("role").is_some() || text(message, "type") == "model_output"
 }
 
-/// Returns the parts of a model's message. In APIs in which items are not inside messages, the item is the only part.
+/// Returns the parts of a message. In APIs without messages around items, the item is the only part.
 fn parts(message: &Value) -> &[Value] {
     match (is_message(message), list(message, "parts")) {
         (true, []) => list(message, "content"),
@@ -210,12 +221,14 @@ fn parts(message: &Value) -> &[Value] {
     }
 }
 
-/// Returns the type of a part. In APIs without types, this is the name of the field with the content.
+/// Returns the type of a part, or in APIs without types, the field with the content.
 fn kind(part: &Value) -> &str {
-    let is_content = |name: &&String| !name.starts_with("thought") && !name.ends_with("etadata");
-    let name = || part.as_object().and_then(|fields| fields.keys().find(is_content));
-    match text(part, "type") {
-        "" => name().map_or("", String::as_str),
-        kind => kind,
+    let kind = text(part, "type");
+    let Value::Object(fields) = part else { return kind };
+    if !kind.is_empty() {
+        return kind;
     }
+    let mut names = fields.keys();
+    let content = names.find(|name| !name.starts_with("thought") && !name.ends_with("etadata"));
+    content.map_or("", String::as_str)
 }

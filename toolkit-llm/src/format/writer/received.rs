@@ -10,29 +10,33 @@ use toolkit_core::ToolResult;
 use toolkit_core::call::ProviderExtras;
 use toolkit_schema::SchemaLoss;
 
-/// Returns a loss for each field that only the JSON of a result received from another API has. `index` is the index of
-/// the result.
+/// Returns a loss for each field of a result that only the other API has. `index` is the index of the result.
 pub(super) fn result_losses(codec: &dyn Codec, result: &ToolResult, index: usize) -> Vec<SchemaLoss> {
-    let Some((api, extras)) = result.extras.origin().filter(|(api, _)| *api != codec.facts().name) else {
+    let Some((api, extras)) = result.extras.origin() else { return Vec::new() };
+    let Some(received) = extras.get(RECEIVED) else { return Vec::new() };
+    let Ok(format) = api.parse::<ApiFormat>() else { return Vec::new() };
+    if api == codec.facts().name {
         return Vec::new();
-    };
-    let format = api.parse::<ApiFormat>().ok();
-    let Some((format, received)) = format.zip(extras.get(RECEIVED)) else { return Vec::new() };
+    }
     let plain = result.clone().with_extras(ProviderExtras::default());
     let mut written = BTreeSet::new();
     let mut fields = BTreeSet::new();
     field_names(&format.encode_results(&[plain]).into(), &mut written);
     field_names(received, &mut fields);
-    let is_known = |name: &str| FIELDS.contains(&name) || MARKS.contains(&name);
-    let lost = fields.difference(&written).filter(|name| !is_known(name));
     let reason = format!("only the API `{format}` has such a field in results");
-    lost.map(|name| SchemaLoss::new(format!("/{index}/{name}"), name.as_str(), reason.as_str())).collect()
+    let mut losses = Vec::new();
+    for name in fields.difference(&written).map(String::as_str) {
+        if !FIELDS.contains(&name) && !MARKS.contains(&name) {
+            losses.push(SchemaLoss::new(format!("/{index}/{name}"), name, reason.as_str()));
+        }
+    }
+    losses
 }
 
-/// The fields of results that say nothing to the model.
+/// The fields that say nothing to the model.
 const MARKS: [&str; 4] = ["is_error", "prompt_cache_breakpoint", "toolset_name", "caller"];
 
-/// Adds the names of all fields with a value to `names`. Contents with an unknown type are written as JSON in a text.
+/// Adds the names of all fields with a value. Contents of an unknown type are written as JSON in a text.
 fn field_names(json: &Value, names: &mut BTreeSet<String>) {
     match json {
         Value::String(text) if text.starts_with('{') => {

@@ -1,4 +1,4 @@
-//! Tests of repairing requests whose earlier messages are stored by the service.
+//! Tests of repairing requests with earlier messages at the service.
 
 use crate::facts::ApiFormat;
 use proptest::prelude::*;
@@ -8,8 +8,7 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::name::WireNames;
 use toolkit_core::output::Content;
 
-/// Returns the turns of a conversation, each with the model's messages and the messages after them. `calls`
-/// has the number of calls in each turn.
+/// Returns the model's messages and those after them, for turns with the numbers of calls in `calls`.
 fn turns(format: ApiFormat, calls: &[usize]) -> Vec<(Vec<Value>, Vec<Value>)> {
     let turn = |(turn, count): (usize, &usize)| {
         let call = |at| ToolCall::new(format!("call_{turn}_{at}"), format!("tool_{at}"), "{}");
@@ -36,8 +35,7 @@ fn repaired(format: ApiFormat, state: Option<&str>, history: &[Value]) -> Vec<Va
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// If the service stores a valid conversation up to any response, the later messages are a valid request, and stay
-    /// unchanged.
+    /// If the service stores a valid conversation up to any response, the later messages stay unchanged.
     #[test]
     fn results_for_calls_kept_by_the_service_stay(
         calls in prop::collection::vec(0..4_usize, 1..5),
@@ -54,7 +52,7 @@ proptest! {
             for state in format.codec().facts().fields.server_state {
                 prop_assert_eq!(&repaired(format, Some(state), &rest), &rest, "{} after {}", format, kept.len());
             }
-            // If the request has no such field, the results have no call, so they are removed.
+            // Without such a field, the results have no call.
             if calls[kept.len()] > 0 {
                 prop_assert!(repaired(format, None, &rest).len() < rest.len() || rest.is_empty(), "{}", format);
             }

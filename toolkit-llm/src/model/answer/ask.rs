@@ -6,7 +6,7 @@ use crate::model::{Bill, ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelR
 use crate::response::FinishReason;
 use toolkit_core::{BuildError, ErrorKind, ToolError, ToolParams, ToolResult};
 
-/// Asks `model` until it gives a valid answer, as [`ChatModel::ask`] documents.
+/// Asks `model`, as [`ChatModel::ask`] documents.
 pub(crate) async fn ask<T: ToolParams + Send + 'static>(
     model: &impl ChatModel,
     mut request: ModelRequest,
@@ -52,8 +52,8 @@ fn of_build(error: BuildError) -> ModelError {
     ModelError::new(ModelErrorKind::InvalidRequest, format!("the type of the answer is no schema: {error}"))
 }
 
-/// Returns the invalid answer and the feedback for it, as messages. The feedback is the result of each call, because no tool
-/// has run.
+/// Returns the invalid answer and the feedback. The feedback is the result of each call, because no tool has
+/// run.
 fn repair(answer: AssistantMessage, feedback: String) -> [Message; 2] {
     let mut results = Vec::new();
     for call in &answer.calls {

@@ -1,4 +1,4 @@
-//! The requests for an answer in a form: how each of them asks for it, and what follows from what the model gives.
+//! The requests for an answer in a form, and what follows from the answers.
 
 use super::tool::{AnswerTools, feedback, instructions};
 use super::{AnswerFormat, AnswerMode};
@@ -10,42 +10,44 @@ use toolkit_core::{
     BuildError, ErrorKind, ToolCall, ToolChoice, ToolError, ToolOutput, ToolRegistry, ToolResult,
 };
 
-/// The result of a call whose arguments are the final answer, if the answer is valid.
 const ACCEPTED: &str = "The answer was accepted.";
 
-/// The requested form of a final answer, and how far the model has come with it. [`ChatModel::ask`] and the turns of an
-/// agent go through the same states:
+/// The requested form of a final answer, and the progress of the model.
+///
+/// [`ChatModel::ask`] and the turns of an agent go through the same states:
 ///
 /// 1. [`begin_request`](Self::begin_request) chooses how the next request asks for the answer, and
 ///    [`add_to`](Self::add_to) writes it into the request.
-/// 2. If the server refuses this request, [`falls_back`](Self::falls_back) says whether to make it again as text.
-/// 3. After an invalid answer, [`repeat`](Self::repeat) begins the repair, and [`feedback`](Self::feedback) is the message
-///    that asks for another answer.
+/// 2. If the server refuses this request, [`falls_back`](Self::falls_back) says whether to make it again as
+///    text.
+/// 3. After an invalid answer, [`repeat`](Self::repeat) begins the repair, and [`feedback`](Self::feedback)
+///    asks for another answer.
 #[derive(Debug)]
 pub struct FinalAnswer<'a> {
-    /// The requested form. `None` if any text is an answer.
+    /// `None` if any text is an answer.
     format: Option<&'a AnswerFormat>,
-    /// Whether an answer was invalid. Afterwards, all calls except for another answer are refused.
+    /// Whether an answer was invalid. Then all calls except for another answer are refused.
     is_repair: bool,
-    /// Whether the server has refused a request that asked for this form of the answer.
+    /// Whether the server has refused a request for this form.
     is_refused: bool,
-    /// The way in which the current request asks for the answer.
     mode: AnswerMode,
-    /// The constraints of the schema that the provider would not enforce. Computed at first use.
+    /// The constraints that the provider would not enforce, if computed.
     losses: Option<OutputLosses>,
-    /// The tool whose arguments are the answer, together with the other tools. `None` if the answer is text.
+    /// `None` if the answer is text.
     tool: Option<AnswerTools>,
 }
 
 impl<'a> FinalAnswer<'a> {
-    /// Creates the state before the first request. `is_repair` is `true` if an earlier answer was invalid.
+    /// Creates the state before the first request.
     #[must_use]
     pub fn new(format: Option<&'a AnswerFormat>, is_repair: bool) -> Self {
         Self { format, is_repair, is_refused: false, mode: AnswerMode::Text, losses: None, tool: None }
     }
 
-    /// Chooses how the next request asks for the answer. `tools` are the tools without the answer tool, and `choice` is
-    /// the tool choice of the program. Returns the losses that exclude the native form, if the program has set it.
+    /// Chooses how the next request asks for the answer.
+    ///
+    /// `tools` are those without the answer tool, and `choice` is the program's tool choice. Returns the
+    /// losses that exclude the native form, if the program has set it.
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the answer is not that of a tool.
@@ -58,8 +60,8 @@ impl<'a> FinalAnswer<'a> {
     ) -> Result<&[RequestLoss], BuildError> {
         let Some(format) = self.format else { return Ok(&[]) };
         let may_call = *choice != ToolChoice::None;
-        // Some servers enforce the schema from the first token on. If there are also tools, the model would then invent
-        // an answer instead of calling a tool.
+        // Some servers enforce the schema from the first token on. With tools, the model would then invent an
+        // answer instead of calling a tool.
         let may_enforce = options.hosted.is_empty() && (tools.is_empty() || !may_call);
         self.mode = match format.mode {
             _ if self.is_refused => AnswerMode::Text,
@@ -76,25 +78,26 @@ impl<'a> FinalAnswer<'a> {
         if !self.tool.as_ref().is_some_and(|tool| Arc::ptr_eq(&tool.own, &tools)) {
             self.tool = Some(AnswerTools::new(tools, &format.output)?);
         }
-        let excluded = self.losses.as_ref().filter(|_| format.mode == Some(AnswerMode::Native));
-        Ok(excluded.map_or(&[], |losses| &losses.losses))
+        match &self.losses {
+            Some(excluded) if format.mode == Some(AnswerMode::Native) => Ok(&excluded.losses),
+            _ => Ok(&[]),
+        }
     }
 
-    /// Returns the losses if the provider of `model` enforces the schema.
     fn losses(&mut self, model: &impl ChatModel, format: &AnswerFormat) -> &OutputLosses {
         self.losses.get_or_insert_with(|| model.output_losses(&format.output))
     }
 
-    /// Adds the requested form of the answer to a request: instructions, an output format or a tool.
+    /// Adds instructions, an output format or a tool.
     pub fn add_to(&self, request: &mut ModelRequest) {
         if let Some(AnswerFormat { output, .. }) = self.format {
             if !request.instructions.is_empty() {
                 request.instructions.push_str("\n\n");
             }
             request.instructions.push_str(&instructions(self.tool(), &output.schema, self.is_repair));
-            let output = (self.mode == AnswerMode::Native).then(|| output.clone());
-            if request.options.output != output {
-                Arc::make_mut(&mut request.options).output = output;
+            let enforced = if self.mode == AnswerMode::Native { Some(output.clone()) } else { None };
+            if request.options.output != enforced {
+                Arc::make_mut(&mut request.options).output = enforced;
             }
         }
         let choice = &mut request.tool_use.choice;
@@ -108,15 +111,13 @@ impl<'a> FinalAnswer<'a> {
                     _ => {}
                 }
             }
-            // The tools stay in the request, because some providers refuse a history with calls of undefined
-            // tools.
+            // The tools stay, because some providers refuse a history with calls of undefined tools.
             None if self.is_repair => *choice = ToolChoice::None,
             None => {}
         }
     }
 
-    /// Returns whether to repeat a request that has failed, with the schema only in the instructions: the server has
-    /// refused the request.
+    /// Returns whether to repeat a refused request, with the schema only in the instructions.
     pub fn falls_back(&mut self, error: &ModelError) -> bool {
         let is_refused = error.kind() == ModelErrorKind::InvalidRequest;
         let falls_back = self.format.is_some() && is_refused && self.mode != AnswerMode::Text;
@@ -124,73 +125,87 @@ impl<'a> FinalAnswer<'a> {
         falls_back
     }
 
-    /// Returns the name of the answer tool. Returns `None` if the answer is text.
+    /// Returns the name of the answer tool, unless the answer is text.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
-        self.tool.as_ref().map(|tool| tool.name.as_str())
+        let tool = self.tool.as_ref()?;
+        Some(&tool.name)
     }
 
-    /// Returns whether a request has a tool with this name. `tools` are the tools without the answer tool.
+    /// Returns whether a request has a tool with this name, the answer tool included.
     #[must_use]
     pub fn has_tool(&self, tools: &ToolRegistry, name: &str) -> bool {
-        self.tool.as_ref().map_or(tools, |tool| &*tool.all).contains(name)
+        match &self.tool {
+            Some(tool) => tool.all.contains(name),
+            None => tools.contains(name),
+        }
     }
 
-    /// Returns whether the arguments of `call` are a final answer, valid or not.
+    /// Returns whether `call` gives a final answer, valid or not.
     #[must_use]
     pub fn is_in(&self, call: &ToolCall) -> bool {
         self.tool() == Some(call.name.as_str())
     }
 
-    /// Checks an answer in the arguments of `call`, and returns the result of the call. Returns `None` if the
-    /// arguments are not an answer. Middleware and the limit of tool calls do not apply to an answer.
+    /// Checks an answer in the arguments of `call`, and returns the result of the call.
+    ///
+    /// Returns `None` for other calls. Middleware and the limit of tool calls do not apply.
     #[must_use]
     pub fn outcome(&self, call: &ToolCall) -> Option<Result<ToolOutput, ToolError>> {
-        let format = self.format.filter(|_| self.is_in(call))?;
-        Some(format.check(call.arguments.as_str()).map(|()| ToolOutput::text(ACCEPTED)))
+        let format = self.format?;
+        if !self.is_in(call) {
+            return None;
+        }
+        let checked = format.check(call.arguments.as_str());
+        Some(checked.map(|()| ToolOutput::text(ACCEPTED)))
     }
 
-    /// Returns whether the arguments of `call` are a final answer that is invalid.
+    /// Returns whether `call` gives an invalid final answer.
     #[must_use]
     pub fn is_invalid(&self, call: &ToolCall) -> bool {
         matches!(self.outcome(call), Some(Err(_)))
     }
 
-    /// Returns whether an answer was invalid, so that the model is only asked for another answer.
+    /// Returns whether an answer was invalid, so that the model is only asked for another.
     #[must_use]
     pub fn is_repair(&self) -> bool {
         self.is_repair
     }
 
-    /// Returns an error for `call` if an answer was invalid and `call` is not another answer. `is_repair` is
-    /// `true` if an earlier call of the same message gave the invalid answer.
+    /// Returns an error for a call that is not another answer after an invalid one.
+    ///
+    /// `is_repair` is `true` if an earlier call of the same message gave the invalid answer.
     #[must_use]
     pub fn refusal(&self, call: &ToolCall, is_repair: bool) -> Option<ToolError> {
-        ((is_repair || self.is_repair) && !self.is_in(call)).then(|| {
-            let text =
-                format!("Tool `{}` is not available now: only the final answer is expected", call.name);
-            ToolError::new(ErrorKind::Denied, text)
-        })
+        let is_expected = !is_repair && !self.is_repair || self.is_in(call);
+        if is_expected {
+            return None;
+        }
+        let text = format!("Tool `{}` is not available now: only the final answer is expected", call.name);
+        Some(ToolError::new(ErrorKind::Denied, text))
     }
 
-    /// Returns the first valid answer among the calls of a message.
+    /// Returns the first valid answer among the calls.
     #[must_use]
     pub fn accepted(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
         let (call, _) = ended.find(|(call, result)| self.is_in(call) && result.outcome.is_ok())?;
-        // The decoder of calls reads empty arguments as an empty object.
+        // The decoder reads empty arguments as an empty object.
         let arguments = call.arguments.as_str();
         Some(if arguments.trim().is_empty() { "{}" } else { arguments }.to_owned())
     }
 
-    /// Returns why the calls of a message give no valid answer. Returns `None` if they give no answer, and the model may
-    /// go on. The caller ignores the reason if another call gave a valid answer.
+    /// Returns why the calls of a message give no valid answer.
+    ///
+    /// Returns `None` if they give none, and the model may go on. The caller ignores the reason if another
+    /// call gave a valid answer.
     #[must_use]
     pub fn invalid(&self, calls: &[ToolCall], results: &[ToolResult]) -> Option<String> {
         let mut ended = calls.iter().zip(results);
         match ended.find(|(call, _)| self.is_in(call)) {
             Some((_, result)) => Some(result.to_text().into_owned()),
-            None => (self.is_repair && !calls.is_empty()).then(|| "the model called other tools".to_owned()),
+            None if self.is_repair && !calls.is_empty() => Some("the model called other tools".to_owned()),
+            None => None,
         }
     }
 
@@ -199,11 +214,13 @@ impl<'a> FinalAnswer<'a> {
     /// # Errors
     /// A message for the model that describes all violations.
     pub fn check_text(&self, text: &str) -> Result<(), String> {
-        self.format.map_or(Ok(()), |format| format.find(text).map(drop))
+        match self.format {
+            Some(format) => format.find(text).map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// Counts an invalid answer. Afterwards, all calls except for another answer are refused. Returns whether the model
-    /// may answer again.
+    /// Counts an invalid answer. Returns whether the model may answer again.
     pub fn repeat(&mut self) -> bool {
         self.is_repair = true;
         self.format.is_none_or(AnswerFormat::may_repeat)
@@ -215,8 +232,9 @@ impl<'a> FinalAnswer<'a> {
         self.format.map_or(0, AnswerFormat::invalid_answers)
     }
 
-    /// Returns the message that asks for another answer. `invalid` describes what is wrong with the last one, and `finish`
-    /// is why it ended.
+    /// Returns the message that asks for another answer.
+    ///
+    /// `invalid` describes what is wrong, and `finish` is why the last answer ended.
     #[must_use]
     pub fn feedback(&self, invalid: &str, finish: &FinishReason) -> String {
         let again = match self.tool() {

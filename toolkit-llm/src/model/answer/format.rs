@@ -1,4 +1,4 @@
-//! The form of an answer: its schema, and the check of what a model gives.
+//! The form of an answer: its schema, and the check of answers.
 
 use super::{AnswerMode, json};
 use crate::model::OutputFormat;
@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit_core::error::{Violation, ViolationKind};
 use toolkit_core::{ToolError, ToolRegistry};
 
-/// The name of three things: the field of the wrapper object, the internal tool that decodes answers, and the
-/// format of a wrapped value.
+/// The name of the wrapper's field, the internal tool that decodes answers, and the format of a wrapped
+/// value.
 pub const ANSWER: &str = "answer";
 
-/// The form of an answer, and the number of answers without it. Everything that gives the answer together shares it, for
-/// example the agents of a run.
+/// The form of an answer, and the number of invalid answers. The agents of a run share it.
 ///
 /// An answer is checked like the arguments of a tool: near misses are coerced, and all violations are
 /// reported at once.
@@ -21,32 +20,28 @@ pub const ANSWER: &str = "answer";
 pub struct AnswerFormat {
     /// The schema of the answer.
     pub output: OutputFormat,
-    /// Whether the schema wraps the value in an object with the field `answer`. Providers require an object
-    /// at the root of a schema.
+    /// Whether the schema wraps the value in an object with the field `answer`, because providers require an
+    /// object at the root.
     pub is_wrapped: bool,
-    /// The mode that the program has set.
     pub(super) mode: Option<AnswerMode>,
-    /// The registry of the internal tool. It knows the names of members as providers spell them.
+    /// The registry of the internal tool. It knows the provider's spellings of members.
     pub(super) tools: ToolRegistry,
     pub(super) attempts: u32,
-    /// The number of invalid answers so far.
     pub(super) invalid: AtomicU32,
 }
 
 impl AnswerFormat {
-    /// The default of the maximum number of answers that a model may give.
+    /// The default number of answers that a model may give.
     pub const ATTEMPTS: u32 = 3;
 
-    /// Finds the last valid JSON value in the text of an answer. Returns it as arguments for the internal
-    /// tool.
+    /// Finds the last valid JSON value in a text, as arguments for the internal tool.
     ///
     /// # Errors
-    /// A message for the model. It lists all violations of the last JSON value in the answer.
+    /// A message for the model with all violations of the last JSON value.
     pub fn find<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, String> {
-        // If the text is nothing but JSON, near misses of JSON are corrected.
+        // Near misses of JSON are corrected if the text is nothing but JSON.
         let whole = text.trim();
-        let whole = whole.starts_with(['{', '[']).then_some(whole).filter(|whole| self.check(whole).is_ok());
-        if let Some(whole) = whole {
+        if whole.starts_with(['{', '[']) && self.check(whole).is_ok() {
             return Ok(whole.into());
         }
         let mut failure = None;
@@ -66,26 +61,20 @@ impl AnswerFormat {
         })
     }
 
-    /// Checks a JSON value, and returns it as arguments for the internal tool. Adds the wrapper object if it
-    /// is missing.
+    /// Checks a JSON value, and adds the wrapper object if it is missing.
     fn fit<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ToolError> {
         let checked = self.check(text);
-        // A value without the wrapper object is accepted, too.
-        let is_object = || {
-            let members = serde_json::from_str::<Map<String, Value>>(text);
-            members.is_ok_and(|members| members.contains_key(ANSWER))
-        };
-        if checked.is_ok() || !self.is_wrapped || is_object() {
+        if checked.is_ok() || !self.is_wrapped || is_wrapper(text) {
             return checked.map(|()| text.into());
         }
         let wrapped = format!(r#"{{"{ANSWER}":{text}}}"#);
         self.check(&wrapped).map(|()| wrapped.into())
     }
 
-    /// Checks an answer that is the arguments of a tool call.
+    /// Checks an answer in the arguments of a tool call.
     ///
     /// # Errors
-    /// The error to return to the model as the result of the call.
+    /// The error to return as the result of the call.
     pub(super) fn check(&self, arguments: &str) -> Result<(), ToolError> {
         self.tools.validate(ANSWER, arguments)
     }
@@ -96,8 +85,8 @@ impl AnswerFormat {
         self.invalid.load(Ordering::Relaxed)
     }
 
-    /// Sets the number of invalid answers when an interrupted run continues. If the model has used up its
-    /// attempts, it gets new attempts.
+    /// Sets the number of invalid answers when an interrupted run continues. A model without attempts left
+    /// gets new ones.
     pub fn continue_from(&self, invalid: u32) {
         let used_up = invalid >= self.attempts;
         self.invalid.store(if used_up { 0 } else { invalid }, Ordering::Relaxed);
@@ -109,8 +98,13 @@ impl AnswerFormat {
     }
 }
 
-/// Describes the violations for the model. An unknown name is called a member, because the answer is not a
-/// tool call with parameters.
+fn is_wrapper(text: &str) -> bool {
+    let members = serde_json::from_str::<Map<String, Value>>(text);
+    members.is_ok_and(|members| members.contains_key(ANSWER))
+}
+
+/// Describes the violations. An unknown name is called a member, because the answer is not a call with
+/// parameters.
 pub(super) fn describe(error: &ToolError) -> String {
     match error.violations() {
         [] => error.message().to_owned(),

@@ -1,23 +1,25 @@
-//! The search for JSON values in the text of an answer.
+//! The search for JSON in the text of an answer.
 
 use serde::de::IgnoredAny;
 use serde_json::StreamDeserializer;
 use serde_json::de::StrRead;
 
-/// The maximum number of failed attempts to parse JSON. Parsing a long text from each bracket would take too
-/// long.
+/// The maximum number of failed parses. Parsing a long text from each bracket would take too long.
 const MAX_FAILURES: usize = 100;
 
-/// Finds JSON in `text`. Returns the whole text if it is JSON. Otherwise, returns the code fences that
-/// contain JSON, or else the objects and arrays within prose.
+/// Finds JSON in `text`: the whole text, or code fences with JSON, or objects and arrays within prose.
 #[must_use]
 pub fn find(text: &str) -> Vec<&str> {
     let text = text.trim();
     if is_json(text) {
         return vec![text];
     }
-    let fenced = text.split("```").skip(1).step_by(2).map(without_language);
-    let fenced: Vec<&str> = fenced.filter(|block| is_json(block)).collect();
+    let mut fenced = Vec::new();
+    for block in text.split("```").skip(1).step_by(2).map(without_language) {
+        if is_json(block) {
+            fenced.push(block);
+        }
+    }
     if fenced.is_empty() { among_words(text) } else { fenced }
 }
 
@@ -25,13 +27,13 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Returns the content of a code fence without the name of its language.
+/// Returns a code fence without the name of its language.
 fn without_language(block: &str) -> &str {
     let content = match block.split_once('\n') {
         Some((language, content)) if language.trim().chars().all(char::is_alphanumeric) => content,
         _ => block,
     };
-    // In a code fence on a single line, the language comes directly before the content.
+    // On a single line, the language directly precedes the content.
     content.strip_prefix("json").unwrap_or(content).trim()
 }
 
@@ -50,7 +52,7 @@ fn among_words(text: &str) -> Vec<&str> {
                 found.extend(candidate.get(..end));
                 end
             }
-            // All that follows is a part of the unfinished value.
+            // All that follows belongs to the unfinished value.
             Some(Err(error)) if error.is_eof() => break,
             _ => {
                 failures += 1;
@@ -62,13 +64,18 @@ fn among_words(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the end of the invalid object or array at the beginning of `text`. Its parts are not answers of their own.
+/// Returns the end of an invalid object or array, whose parts are not answers of their own.
 fn end_of(text: &str) -> Option<usize> {
     let mut brackets = Brackets::default();
-    text.char_indices().find_map(|(index, next)| brackets.push(next).then(|| index + next.len_utf8()))
+    for (index, next) in text.char_indices() {
+        if brackets.push(next) {
+            return Some(index + next.len_utf8());
+        }
+    }
+    None
 }
 
-/// Counts the brackets of an object or array, valid or not.
+/// The brackets of an object or array, valid or not.
 #[derive(Debug, Default)]
 pub struct Brackets {
     open: usize,
@@ -77,7 +84,7 @@ pub struct Brackets {
 }
 
 impl Brackets {
-    /// Counts the next character. Returns whether it is the last one of the object or array.
+    /// Counts a character. Returns whether it ends the object or array.
     pub fn push(&mut self, next: char) -> bool {
         match next {
             _ if self.is_escaped => self.is_escaped = false,

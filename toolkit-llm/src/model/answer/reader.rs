@@ -16,7 +16,6 @@ use toolkit_core::{BuildError, ClosureTool, Tool, ToolParams, ToolRegistry};
 pub struct AnswerReader<T> {
     /// The form that the answer must have.
     pub format: Arc<AnswerFormat>,
-    /// The value that the last call of the internal tool has decoded.
     value: Arc<Mutex<Option<T>>>,
 }
 
@@ -27,25 +26,24 @@ struct Wrapped<T> {
 }
 
 impl<T: ToolParams + Send + 'static> AnswerReader<T> {
-    /// Creates a decoder. The model may give `attempts` answers, in this mode if there is one.
+    /// Creates a decoder for at most `attempts` answers.
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the type is not that of a tool's parameters.
     pub fn new(mode: Option<AnswerMode>, attempts: u32) -> Result<Self, BuildError> {
         let value = Arc::new(Mutex::new(None));
-        let keep = |value: &Arc<Mutex<Option<T>>>| {
-            let value = value.clone();
-            move |read: T| *lock(&value) = Some(read)
-        };
-        let plain = keep(&value);
-        let (tool, is_wrapped, mut output) = match ClosureTool::new(ANSWER, "", plain) {
-            Ok(tool) => (tool, false, OutputFormat::of::<T>()),
+        let kept = value.clone();
+        let plain = ClosureTool::new(ANSWER, "", move |read: T| *lock(&kept) = Some(read));
+        let is_wrapped = plain.is_err();
+        let tool = match plain {
+            Ok(tool) => tool,
             Err(_) => {
-                let wrapped = keep(&value);
-                let tool = ClosureTool::new(ANSWER, "", move |read: Wrapped<T>| wrapped(read.answer))?;
-                (tool, true, OutputFormat::new(ANSWER, Value::Null))
+                let kept = value.clone();
+                ClosureTool::new(ANSWER, "", move |read: Wrapped<T>| *lock(&kept) = Some(read.answer))?
             }
         };
+        let mut output =
+            if is_wrapped { OutputFormat::new(ANSWER, Value::Null) } else { OutputFormat::of::<T>() };
         let definition = tool.definition();
         let description = output.schema.get("description").cloned();
         output.schema = definition.published(false).into_owned().parameters;
@@ -57,20 +55,20 @@ impl<T: ToolParams + Send + 'static> AnswerReader<T> {
         Ok(Self { format: Arc::new(format), value })
     }
 
-    /// Decodes an answer that is the arguments of a tool call.
+    /// Decodes an answer in the arguments of a tool call.
     ///
     /// # Errors
-    /// A message for the model that lists all violations.
+    /// A message for the model with all violations.
     pub async fn decode(&self, arguments: &str) -> Result<T, String> {
         self.format.tools.call(ANSWER, arguments).await.map_err(|error| describe(&error))?;
         let value = lock(&self.value).take();
         value.ok_or_else(|| "nothing was read".to_owned())
     }
 
-    /// Decodes the last valid JSON value in the text of an answer.
+    /// Decodes the last valid JSON value in a text.
     ///
     /// # Errors
-    /// A message for the model. It lists all violations of the last JSON value in the answer.
+    /// A message for the model with all violations of the last JSON value.
     pub async fn read(&self, text: &str) -> Result<T, String> {
         let arguments = self.format.find(text)?;
         self.decode(&arguments).await

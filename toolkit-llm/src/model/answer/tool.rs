@@ -9,22 +9,18 @@ use toolkit_core::{
     ToolRegistry,
 };
 
-/// The name of the answer tool. If there already is a tool with this name, a number is appended.
+/// The name of the answer tool. If it is taken, a number is appended.
 const TOOL: &str = "final_answer";
 
-/// Tools together with a tool whose arguments are the final answer.
 #[derive(Debug)]
 pub(super) struct AnswerTools {
-    /// The name of the answer tool.
     pub(super) name: String,
-    /// The tools without the answer tool.
     pub(super) own: Arc<ToolRegistry>,
-    /// The tools with the answer tool.
     pub(super) all: Arc<ToolRegistry>,
 }
 
 impl AnswerTools {
-    /// Adds an answer tool with a name that no other tool has.
+    /// Adds an answer tool with a unique name.
     ///
     /// # Errors
     /// [`BuildError`] if the schema of the answer is not that of a tool.
@@ -33,7 +29,7 @@ impl AnswerTools {
         let mut name = TOOL.to_owned();
         let mut number = 1_u32;
         loop {
-            // Registering is the only way to find out whether a disabled tool has the name.
+            // Only registering finds out whether a disabled tool has the name.
             match all.register(AnswerTool::new(&name, format)?) {
                 Ok(()) => return Ok(Self { name, own, all: Arc::new(all) }),
                 Err(error) if !error.problems().iter().all(is_taken) => return Err(error),
@@ -49,8 +45,8 @@ fn is_taken(problem: &BuildProblem) -> bool {
     matches!(problem, BuildProblem::DuplicateName { .. })
 }
 
-/// Returns the instructions for an answer with this schema: by calling `tool` if there is one, or as text. If
-/// `is_repair` is `true`, an earlier answer was invalid.
+/// Returns the instructions for an answer by calling `tool`, or as text. `is_repair` is `true` after an
+/// invalid answer.
 pub(super) fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) -> String {
     match tool {
         Some(name) if is_repair => format!(
@@ -66,14 +62,14 @@ pub(super) fn instructions(tool: Option<&str>, schema: &Value, is_repair: bool) 
     }
 }
 
-/// Returns the message that asks a model for another answer. `invalid` describes what is wrong with the last one, and `again`
-/// says how to answer.
+/// Returns the message that asks for another answer. `invalid` describes what is wrong, and `again` says how
+/// to answer.
 #[must_use]
 pub fn feedback(invalid: &str, again: &str) -> String {
     format!("Your answer is not of the form that was asked for: {invalid}\n{again}")
 }
 
-/// The answer tool. Its arguments are decoded by the program that asks, so the tool never runs.
+/// The answer tool. It never runs, because the asking program decodes its arguments.
 struct AnswerTool(ToolDefinition);
 
 impl AnswerTool {

@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use toolkit_core::__private::trace::OpenSpan;
 use toolkit_core::{Content, RawArguments, ToolDefinition};
 
-/// Returns the items as a JSON list, because attributes of `tracing` cannot be lists. Returns `None` if there
-/// are no items.
+/// Returns a JSON list, because attributes of `tracing` cannot be lists. Returns `None` without items.
 pub(super) fn list<T: AsRef<str>>(items: &[T]) -> Option<String> {
-    (!items.is_empty()).then(|| json!(items.iter().map(AsRef::as_ref).collect::<Vec<&str>>()).to_string())
+    if items.is_empty() {
+        return None;
+    }
+    let texts: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    Some(json!(texts).to_string())
 }
 
-/// Adds the instructions, the messages and the tools of a request to a span.
 pub(super) fn content_of_request(span: &OpenSpan, request: &ModelRequest) {
     if !request.instructions.is_empty() {
         let instructions = json!([{"type": "text", "content": request.instructions}]);
@@ -27,7 +29,6 @@ pub(super) fn content_of_request(span: &OpenSpan, request: &ModelRequest) {
     }
 }
 
-/// Adds the message of a response to a span.
 pub(super) fn content_of_response(span: &OpenSpan, response: &ModelResponse) {
     let ModelResponse { message, finish, .. } = response;
     let message = json!([{
@@ -45,7 +46,7 @@ fn definition(definition: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the finish reason under its name in OpenTelemetry's semantic conventions.
+/// Returns the name in OpenTelemetry's semantic conventions.
 pub(super) fn finish_reason(finish: &FinishReason) -> &str {
     match finish {
         FinishReason::Stop => "stop",
@@ -64,27 +65,33 @@ fn message(message: &Message) -> Value {
         }
         Message::Assistant(message) => json!({"role": "assistant", "parts": parts(message)}),
         Message::Tool(message) => {
-            let results = message.results.iter().map(|result| {
-                json!({"type": "tool_call_response", "id": result.call_id, "response": result.to_text()})
-            });
-            json!({"role": "tool", "parts": results.collect::<Vec<_>>()})
+            let mut results = Vec::with_capacity(message.results.len());
+            for result in &message.results {
+                let response = result.to_text();
+                results
+                    .push(json!({"type": "tool_call_response", "id": result.call_id, "response": response}));
+            }
+            json!({"role": "tool", "parts": results})
         }
     }
 }
 
-/// Converts a content of a user message. A placeholder replaces a media item.
+/// Converts a content, with a placeholder for a media item.
 fn part(content: &Content) -> Value {
     json!({"type": "text", "content": content.to_text()})
 }
 
-/// Converts the reasoning, the text and the calls of a message of the model.
 fn parts(message: &AssistantMessage) -> Vec<Value> {
-    let texts = [("reasoning", &message.reasoning), ("text", &message.text)].into_iter();
-    let texts = texts.filter(|(_, text)| !text.is_empty());
-    let mut parts: Vec<Value> = texts.map(|(kind, text)| json!({"type": kind, "content": text})).collect();
-    parts.extend(message.calls.iter().map(|call| {
-        json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments(&call.arguments)})
-    }));
+    let mut parts = Vec::new();
+    for (kind, text) in [("reasoning", &message.reasoning), ("text", &message.text)] {
+        if !text.is_empty() {
+            parts.push(json!({"type": kind, "content": text}));
+        }
+    }
+    for call in &message.calls {
+        let arguments = arguments(&call.arguments);
+        parts.push(json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments}));
+    }
     parts
 }
 

@@ -1,4 +1,4 @@
-//! A `chat` span that is open, and the measurements at its end.
+//! An open `chat` span, and the measurements at its end.
 
 use super::ChatCaller;
 use super::attributes::{content_of_request, content_of_response, finish_reason, list};
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use toolkit_core::__private::trace::{Empty, OpenSpan, Timer, measure, present, span};
 
-/// An open span. Its measurements need the names of the request at the end.
+/// An open span, with the names for its measurements.
 pub(super) struct OpenRequest {
     pub(super) span: OpenSpan,
     provider: String,
@@ -96,7 +96,7 @@ impl OpenRequest {
         piece
     }
 
-    /// Records the response and the error, and measures the request. Only the first end counts.
+    /// Records the end and measures the request. Only the first end counts.
     pub(super) fn end(&self, response: Option<&ModelResponse>, error: Option<&str>) {
         if self.has_ended.swap(true, Ordering::Relaxed) {
             return;
@@ -125,15 +125,17 @@ impl OpenRequest {
             ("gen_ai.usage.cache_write.input_tokens", usage.cache_write_tokens),
             ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
         ];
-        for (name, tokens) in parts.into_iter().filter(|(_, tokens)| *tokens > 0) {
-            span.record(name, tokens);
+        for (name, tokens) in parts {
+            if tokens > 0 {
+                span.record(name, tokens);
+            }
         }
         if self.shows_response && !span.is_disabled() {
             content_of_response(span, response);
         }
     }
 
-    /// Emits the measurements of the request as events, which belong to no span.
+    /// Emits the measurements as events, which belong to no span.
     fn measure(&self, response: Option<&ModelResponse>, error: Option<&str>) {
         let provider = present(&self.provider);
         let model = self.model.as_str();
@@ -152,7 +154,7 @@ impl OpenRequest {
             "gen_ai.response.model" = answered_by,
             "error.type" = error,
         );
-        // The provider bills failed attempts before this response, too.
+        // The provider bills failed attempts, too.
         let mut billed = usage;
         billed += response.map(|response| response.failed_usage).unwrap_or_default();
         measure!(

@@ -1,7 +1,7 @@
-//! When the calls of a message are returned, and in which order.
+//! When, and in which order, the calls are returned.
 
 use super::Parts;
-use crate::call::{WireCall, ids};
+use crate::call::ids;
 use crate::stream::event::StreamEvent;
 use crate::stream::part::StreamedPart;
 use crate::stream::scan::ObjectScanner;
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use toolkit_schema::__private::extract_object;
 
 impl Parts {
-    /// Returns the call of an ended part, unless it has to wait for the end of the message, or repeats another one.
+    /// Returns the call of an ended part, unless it repeats another or must wait.
     pub(super) fn hold_or_yield(&mut self, number: usize) {
         if self.order.waiting.contains(&number) {
             return;
@@ -24,49 +24,46 @@ impl Parts {
         }
     }
 
-    /// Returns whether a part is not a repeated call or a call without a name. These are dropped.
+    /// Returns whether a part is no repeated or nameless call, which are dropped.
     fn is_new(&mut self, number: usize) -> bool {
         let Self { codec, parts, known_calls, .. } = self;
         let part = &mut parts[number];
-        let mut is_new = |call: WireCall<'_>| !call.name.is_empty() && known_calls.add_streamed(&call);
-        part.returned.is_dropped =
-            !part.is_yielded() && codec.part_call(&part.json).is_some_and(|call| !is_new(call));
-        !part.returned.is_dropped
+        let call = if part.is_yielded() { None } else { codec.part_call(&part.json) };
+        let is_new = call.is_none_or(|call| !call.name.is_empty() && known_calls.add_streamed(&call));
+        part.returned.is_dropped = !is_new;
+        is_new
     }
 
-    /// Returns a complete call, and the calls that have waited for it. If an earlier call is not complete, the call
-    /// waits for it.
+    /// Returns a complete call and those that have waited for it, unless it waits itself.
     fn yield_call(&mut self, number: usize) {
         if self.must_wait(number) {
             self.order.waiting.insert(number);
             return;
         }
         self.add_call(number);
-        while let Some(next) = self.order.waiting.first().copied().filter(|next| !self.must_wait(*next)) {
+        while let Some(next) = self.order.waiting.first().copied()
+            && !self.must_wait(next)
+        {
             self.order.waiting.remove(&next);
             self.add_call(next);
         }
     }
 
-    /// Returns whether an earlier call is not returned yet, and the order of the two matters: the API finds the call of a
-    /// result by its position if it gave no id to the call.
+    /// Returns whether an earlier call is not returned yet, and the order of the two matters.
+    ///
+    /// The API finds the call of a result by its position if it gave no id to the call.
     fn must_wait(&mut self, number: usize) -> bool {
         if !self.codec.facts().results.in_call_order {
             return false;
         }
-        let is_to_come =
-            |part: &StreamedPart| !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped;
-        let has_no_id =
-            |part: &StreamedPart| part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()));
         while self.order.settled < number && !is_to_come(&self[self.order.settled]) {
             self.order.settled += 1;
         }
-        let is_before =
-            |earlier: &StreamedPart| is_to_come(earlier) && (has_no_id(earlier) || has_no_id(&self[number]));
-        self[self.order.settled.min(number)..number].iter().any(is_before)
+        let own_has_no_id = has_no_id(&self[number]);
+        let mut earlier = self[self.order.settled.min(number)..number].iter().filter(|part| is_to_come(part));
+        earlier.any(|part| own_has_no_id || has_no_id(part))
     }
 
-    /// Adds the event for a complete call, unless the call was returned before.
     fn add_call(&mut self, number: usize) {
         if self[number].is_yielded() {
             return;
@@ -77,33 +74,32 @@ impl Parts {
         self.announce(number);
         let part = &mut self.parts[number];
         self.codec.settle(&mut part.json);
-        let call = self.codec.part_call(&part.json).and_then(|call| {
-            let id = call.id.as_deref()?.into();
-            Some(call.into_call(id))
-        });
-        let Some(call) = call else { return };
+        let Some(received) = self.codec.part_call(&part.json) else { return };
+        let Some(id) = received.id.as_deref().map(Into::into) else { return };
+        let call = received.into_call(id);
         part.returned.call = Some(call.clone());
         self.events.push(StreamEvent::Call(call));
         self.add_complete(number);
     }
 
-    /// Returns all calls that were held back, at the end of the message. If generation stopped early (`is_cut`), the
-    /// last part is marked as cut off. Calls without arguments are marked as well if there are arguments without an
-    /// owner, which may be their own.
+    /// Returns all held calls at the end of the message.
+    ///
+    /// If generation stopped early (`is_cut`), the last part is cut off. Calls without arguments are, too, if
+    /// arguments without an owner may be theirs.
     pub(crate) fn release(&mut self, is_cut: bool) {
         let mut held = std::mem::take(&mut self.order.held);
         let orphans = if held.is_empty() { HashSet::new() } else { self.orphans() };
-        // A call without arguments may repeat another one, and one that broke off before them may be sent again.
+        // A call without arguments may repeat another one, and one that broke off may be sent again.
         held.sort_by_key(|number| (self.is_blank(*number), self.may_be_cut(*number), *number));
         held.retain(|number| self.is_new(*number));
         held.sort_unstable();
-        let last = self.last().filter(|_| is_cut);
+        let last = if is_cut { self.last() } else { None };
         for number in held {
             if Some(number) == last {
                 self.cut(number);
             }
-            let may_own = |name: &str| name.is_empty() || name == self[number].name;
-            if self.is_blank(number) && orphans.iter().any(|name| may_own(name)) {
+            let own_name = &self[number].name;
+            if self.is_blank(number) && orphans.iter().any(|name| name.is_empty() || name == own_name) {
                 self.set_arguments(number, "{");
             }
             self.yield_call(number);
@@ -113,9 +109,10 @@ impl Parts {
         }
     }
 
-    /// Returns the names in the parts that have arguments of another call: arguments without a name, or a piece of
-    /// them that another one has to precede. Arguments without a name that a call in the final response repeats are not
-    /// among them.
+    /// Returns the names in the parts that have arguments of another call.
+    ///
+    /// These are arguments without a name, unless a call in the final response repeats them, and a piece that
+    /// another one has to precede.
     fn orphans(&self) -> HashSet<String> {
         let mut names = HashSet::new();
         for part in &self.parts {
@@ -135,19 +132,33 @@ impl Parts {
 
     /// Returns whether a call in the final response has the arguments `text`, or longer ones.
     fn is_listed(&self, text: &str) -> bool {
-        let has_text = |part: &StreamedPart| {
-            let call =
-                self.codec.part_call(&part.json).filter(|call| part.is_listed && !call.name.is_empty());
-            call.is_some_and(|call| call.arguments().into_text().starts_with(text))
-        };
-        self.parts.iter().any(has_text)
+        for part in &self.parts {
+            if part.is_listed
+                && let Some(call) = self.codec.part_call(&part.json)
+                && !call.name.is_empty()
+                && call.arguments().into_text().starts_with(text)
+            {
+                return true;
+            }
+        }
+        false
     }
+}
+
+fn is_to_come(part: &StreamedPart) -> bool {
+    !part.name.is_empty() && !part.is_yielded() && !part.returned.is_dropped
+}
+
+fn has_no_id(part: &StreamedPart) -> bool {
+    part.returned.id.as_ref().is_some_and(|id| ids::is_generated(id.as_str()))
 }
 
 /// Returns whether a text is neither JSON nor the beginning of an object.
 fn is_fragment(text: &str) -> bool {
     let mut scan = ObjectScanner::default();
     scan.push(text);
-    let is_json = || extract_object(text).is_some() || serde_json::from_str::<IgnoredAny>(text).is_ok();
-    !scan.is_open() && !is_json()
+    if scan.is_open() || extract_object(text).is_some() {
+        return false;
+    }
+    serde_json::from_str::<IgnoredAny>(text).is_err()
 }

@@ -5,7 +5,9 @@ use crate::facts::ApiFormat;
 use crate::stream::StreamEvent;
 use serde_json::{Value, json};
 
-/// Returns the events with which the API streams a call without arguments. The last ones tell why the model stopped.
+/// Returns the events of a call without arguments.
+///
+/// The last ones tell why the model stopped.
 fn events_without_arguments(format: ApiFormat, body: &Value) -> Vec<Value> {
     let call = json!({"type": "tool_use", "id": "a", "name": "add", "input": {}});
     let part = json!({"functionCall": {"id": "a", "name": "add", "args": {}}});
@@ -31,7 +33,7 @@ fn events_without_arguments(format: ApiFormat, body: &Value) -> Vec<Value> {
     }
 }
 
-/// The reason why the model stopped may be that there was no room for the arguments.
+/// There may have been no room for the arguments.
 #[test]
 fn a_call_without_arguments_is_incomplete_if_the_stream_breaks_before_the_finish_reason() {
     for (format, body) in bodies() {

@@ -1,4 +1,5 @@
-//! Token counts as servers report them: in several events, with zeros at the end, and with reasoning beside the output.
+//! Token counts as servers report them: in several events, with zeros at the end, and with reasoning beside
+//! the output.
 
 use crate::facts::ApiFormat;
 use crate::json::fields::set_in;
@@ -8,7 +9,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// The ways of a server to report a count again.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Repeats,
@@ -17,8 +17,9 @@ enum Habit {
     LeavesOut,
 }
 
-/// Writes a usage as the event of an API. `is_apart` states whether the output lacks the reasoning, in APIs whose
-/// servers differ. `part` turns each count, by its number, into the reported value. `None` leaves it out.
+/// Writes a usage as the event of an API, with each count as `part` reports it, or without it.
+///
+/// `is_apart` states whether the output lacks the reasoning, in APIs whose servers differ.
 fn report(
     format: ApiFormat,
     usage: &Usage,

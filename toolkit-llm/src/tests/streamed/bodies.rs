@@ -8,13 +8,14 @@ use crate::tests::pieces;
 use openai::{openai_chat, openai_responses};
 use serde_json::{Value, json};
 
-/// A response, in both forms.
 pub(super) struct Body {
     pub(super) whole: Value,
     pub(super) events: Vec<Value>,
 }
 
-/// Writes an answer in the form of an API. Streamed texts are split at the characters with the indices in `cuts`.
+/// Writes an answer in the form of an API.
+///
+/// Streamed texts are split at `cuts`.
 pub(super) fn body(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Body {
     match format {
         ApiFormat::OpenAiChat => openai_chat(answer, cuts),
@@ -28,7 +29,7 @@ pub(super) fn body(format: ApiFormat, answer: &Answer, cuts: &[usize]) -> Body {
     }
 }
 
-/// Picks the word for the end of an answer: complete, with calls, at the token limit, or blocked.
+/// Picks the word for the end of an answer.
 fn word(answer: &Answer, [complete, calls, limit, blocked]: [&'static str; 4]) -> &'static str {
     match answer.end {
         End::Complete if answer.has_calls() => calls,

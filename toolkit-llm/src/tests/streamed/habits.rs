@@ -13,7 +13,6 @@ use server::{HABITS, Habit, apply};
 use toolkit_core::call::ToolCall;
 use toolkit_schema::__private::extract_object;
 
-/// How the stream ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Complete,
@@ -34,13 +33,12 @@ fn error(format: ApiFormat) -> Value {
     }
 }
 
-/// Returns the number of events after the event that announces the end.
+/// Returns the number of events after the one that announces the end.
 fn after_end(format: ApiFormat) -> usize {
     usize::from(matches!(format, ApiFormat::OpenAiChat | ApiFormat::Anthropic | ApiFormat::Bedrock))
 }
 
-/// Returns the id, the name and the arguments of a call, as the dispatcher reads them. The arguments are `None` if the
-/// call is refused.
+/// Returns the id, the name and the arguments of a call, or no arguments if the dispatcher refuses them.
 fn written(call: &ToolCall) -> (String, String, Option<Value>) {
     let arguments = extract_object(call.arguments.as_str()).and_then(|text| serde_json::from_str(&text).ok());
     (call.id.as_str().to_owned(), call.name.clone(), arguments)
@@ -57,14 +55,13 @@ fn check(
     let mut habits = habits.to_vec();
     // Calls are repeated and renamed before their events lose fields.
     habits.sort();
-    // A server repeats a call in one way: together, the repetition itself would be repeated.
+    // A server repeats a call in one way. Otherwise, the repetition itself would be repeated.
     habits.dedup_by(|one, other| one.is_repetition() && other.is_repetition());
     if habits.contains(&Habit::OtherCallId) {
         // Another index, no item and another id would be another call.
         habits.retain(|habit| *habit != Habit::GrowingIndex);
     }
     if habits.contains(&Habit::PartAndWhole) {
-        // That a call has broken off is known by the next index alone.
         let has_index =
             |habit: &Habit| !matches!(habit, Habit::HeaderWithoutIndex | Habit::SameIndex | Habit::NoIndex);
         habits.retain(has_index);
@@ -90,7 +87,7 @@ fn check(
     let end = stream.finish();
     found.extend(end.events);
     let calls = hear(found).calls;
-    // Each call is a call of the answer, and is yielded once, with its arguments or refused.
+    // Each call of the answer is yielded once, with its arguments or refused.
     let mut rest: Vec<_> = format.parse_calls(&whole).unwrap_or_default().iter().map(written).collect();
     let meant = answer.parts.iter().filter(|part| matches!(part, Part::Call { .. })).count();
     prop_assert_eq!(rest.len(), meant, "{}", format);
@@ -142,8 +139,9 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 proptest! {
-    /// A call of the response is yielded once, with its arguments, or is refused. Nothing else is yielded. A stream that
-    /// breaks off or contains an error is not complete.
+    /// A call is yielded once, with its arguments, or is refused.
+    ///
+    /// A broken stream is not complete.
     #[test]
     fn servers_with_habits_run_no_wrong_call(
         answer in answer(),

@@ -1,4 +1,4 @@
-//! The order of calls without ids, in the APIs that find the call of a result by its position.
+//! The order of calls without ids, in APIs that find the call of a result by its position.
 
 use super::{End, Part, answer, hear};
 use crate::ApiFormat;
@@ -11,13 +11,14 @@ use toolkit_core::call::ToolCall;
 use toolkit_core::output::ToolOutput;
 use toolkit_schema::__private::extract_object;
 
-/// How a call arrives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
     Whole,
-    /// Without arguments. They come in the next event, without the name.
+    /// Without arguments, which come in the next event, without the name.
     Apart,
-    /// Only begun. The arguments come after the next call, without the name. Only Gemini has this form.
+    /// Only begun.
+    ///
+    /// The arguments come after the next call, without the name. Only Gemini has this form.
     Begun,
 }
 
@@ -25,7 +26,6 @@ fn form() -> impl Strategy<Value = Form> {
     prop_oneof![4 => Just(Form::Whole), 1 => Just(Form::Apart), 1 => Just(Form::Begun)]
 }
 
-/// Returns the events of a message with calls.
 fn events(format: ApiFormat, calls: &[(&str, &Value, Form)]) -> Vec<Value> {
     let is_gemini = format == ApiFormat::Gemini;
     let field = if is_gemini { "args" } else { "arguments" };
@@ -64,7 +64,6 @@ fn events(format: ApiFormat, calls: &[(&str, &Value, Form)]) -> Vec<Value> {
     events
 }
 
-/// Returns the names and the outputs of the results in encoded messages.
 fn results(format: ApiFormat, messages: &[Value]) -> Vec<(Value, Value)> {
     if format != ApiFormat::Gemini {
         return messages
@@ -93,7 +92,7 @@ fn check(
     let end = stream.finish();
     yielded.extend(end.events);
     let calls: Vec<ToolCall> = hear(yielded).calls;
-    // The calls come in the order of the message, each with its arguments or refused.
+    // The calls come in the order of the message, with their arguments or refused.
     prop_assert!(count.is_some() || calls.len() == meant.len(), "{format}: {calls:?} of {events:#?}");
     for (call, (name, arguments, _)) in calls.iter().zip(meant) {
         let object = extract_object(call.arguments.as_str());
@@ -101,11 +100,9 @@ fn check(
         prop_assert_eq!(&call.name, name, "{}: {:?}", format, calls);
         prop_assert!(written.is_none_or(|written| written == **arguments), "{format}: {calls:?}");
     }
-    // A call that nothing can change any more does not wait.
     if meant.iter().all(|(_, arguments, form)| *form == Form::Whole && **arguments != json!({})) {
         prop_assert_eq!(early, calls.len(), "{}", format);
     }
-    // Each result stands at the position of its call in the message.
     let Ok(response) = end.response else { return Ok(()) };
     let output = |call: &ToolCall| format!("of {}", sanitize::arguments(call.arguments.as_str()));
     let outputs: Vec<ToolResult> =

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use toolkit_core::definition::ToolDefinition;
 use toolkit_core::name::WireNames;
 
-/// Returns definitions in the JSON of the API. They have no unknown fields.
+/// Returns definitions without unknown fields.
 fn tools(format: RequestFormat) -> Vec<Value> {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let function = json!({"name": "now", "description": "The time.", "parameters": schema});
@@ -35,7 +35,7 @@ fn tools(format: RequestFormat) -> Vec<Value> {
     }
 }
 
-/// Returns tool configs in the JSON of the API. They have no unknown fields.
+/// Returns tool configs without unknown fields.
 fn configs(format: RequestFormat) -> Vec<Value> {
     match format {
         RequestFormat::OpenAiChat => vec![
@@ -55,8 +55,7 @@ fn configs(format: RequestFormat) -> Vec<Value> {
     }
 }
 
-/// Collects the JSON pointers to the objects inside a definition or a tool config. Schemas and lists of tools
-/// are skipped.
+/// Collects the JSON pointers to objects, except for schemas and lists of tools.
 fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     let Some(fields) = value.as_object() else { return };
     found.push(path.to_owned());
@@ -67,7 +66,7 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Generates an unknown field: the object to which it is added, its name, and its value.
+/// Generates an unknown field with its object and value.
 fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     let value = prop_oneof![
         Just(json!({"type": "ephemeral", "ttl": "1h"})),
@@ -79,8 +78,7 @@ fn unknown() -> impl Strategy<Value = (prop::sample::Index, String, Value)> {
     (any::<prop::sample::Index>(), "x_[a-z/~]{1,8}", value)
 }
 
-/// Adds the unknown fields to objects in `json`, after the other fields. Returns the names of the added
-/// fields.
+/// Adds the unknown fields after the others. Returns their names.
 fn grown(json: &mut Value, unknown: Vec<(prop::sample::Index, String, Value)>) -> Vec<String> {
     let mut places = Vec::new();
     objects(json, "", &mut places);
@@ -172,8 +170,8 @@ proptest! {
     }
 }
 
-/// Checks that a definition is written back unchanged, and that each of the `lost` fields is reported for
-/// another API.
+/// Checks that a definition is written back unchanged, and that the `lost` fields are reported for another
+/// API.
 #[track_caller]
 fn check(reader: RequestFormat, tool: Value, lost: &[&str]) {
     let format = reader.api();

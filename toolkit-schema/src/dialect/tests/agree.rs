@@ -1,4 +1,4 @@
-//! Compares converted schemas with the original schemas by a validator, for arbitrary schemas.
+//! Compares converted schemas with the originals by a validator.
 
 use super::{ALL, provider};
 use crate::SchemaDialect;
@@ -108,11 +108,10 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn is_valid(schema: &Value, value: &Value) -> Option<bool> {
-    // The validator refuses references without a target and endless recursion.
+    // The validator refuses endless recursion and references without a target.
     jsonschema::draft202012::new(schema).ok().map(|validator| validator.is_valid(value))
 }
 
-/// Closes an object with properties, and requires all of them.
 fn settle(keywords: &mut Map<String, Value>) {
     let Some(properties) = keywords.get("properties").and_then(Value::as_object) else { return };
     let names: Vec<&String> = properties.keys().collect();
@@ -139,8 +138,8 @@ proptest! {
             if dialect != SchemaDialect::JsonSchema {
                 prop_assert_eq!(&converted.schema["type"], &json!("object"));
             }
-            // Merging may prove a definition not recursive. A second conversion then follows the references
-            // to it, too, and it merges what stands in the place of a reference without a target.
+            // Merging may prove that a definition does not recur, so that a second conversion follows and
+            // merges its references.
             let is_plain =
                 matches!(dialect, SchemaDialect::Inlined | SchemaDialect::OpenAi | SchemaDialect::Anthropic);
             let is_followed = converted.losses.iter().all(|loss| loss.keyword != "$ref");
@@ -174,9 +173,9 @@ proptest! {
         }
     }
 
-    /// Tests that a report of losses is complete: a value that only one of the two schemas allows has a loss.
+    /// Tests that the report of losses is complete: a value that only one schema allows has a loss.
     ///
-    /// Objects with properties have no further members and no optional ones, because the strict dialects have neither.
+    /// Objects are closed and all their properties required, as in strict dialects.
     #[test]
     fn subsets_allow_the_same_values_unless_they_report_it(
         property in schema(),
@@ -207,8 +206,7 @@ proptest! {
         }
     }
 
-    /// Tests that a definition is not copied for a provider that understands references. Only merged unions at the root
-    /// and their remarks make a schema longer.
+    /// Only merged unions at the root make a schema longer.
     #[test]
     fn kept_references_do_not_multiply_a_schema(schema in document()) {
         for dialect in [SchemaDialect::OpenAi, SchemaDialect::Anthropic] {
@@ -222,10 +220,10 @@ proptest! {
         }
     }
 
-    /// Tests that a model constrained to the `AnthropicStrict` schema can send every value that the tool accepts,
-    /// unless a loss says otherwise.
+    /// Tests that a model bound to the `AnthropicStrict` schema can send every valid value, or a loss says
+    /// otherwise.
     ///
-    /// Schemas with open objects are excluded, because the conversion closes all objects.
+    /// Open objects are excluded, because the conversion closes them.
     #[test]
     fn strict_dialects_allow_every_allowed_value_unless_they_report_it(
         schema in document(),

@@ -131,7 +131,6 @@ fn a_property_without_valid_values_is_left_out_of_an_open_object_with_a_loss() {
         let converted = Gemini.convert(&schema);
         assert_eq!(converted.schema, json!({"type": "object", "properties": {"a": {"type": "string"}}}));
         assert_eq!(losses(&converted.losses), ["type at /properties/none"]);
-        // A closed object allows no other members.
         assert_eq!(OpenAiStrict.convert(&schema).losses, []);
     }
 }
@@ -148,7 +147,7 @@ fn gemini_gets_recursion_cut_off() {
     assert_eq!(*inner, json!({"type": "object", "description": "Built like `T`, inside which it stands."}));
 }
 
-/// Checks that every conversion of `schema` ends, and that its result has fewer than `most` bytes.
+/// Checks that every conversion ends, with fewer than `most` bytes.
 #[track_caller]
 fn stays_small(schema: &Value, most: usize) {
     for dialect in ALL.into_iter().filter(|dialect| *dialect != SchemaDialect::JsonSchema) {

@@ -1,4 +1,4 @@
-//! Tests of the dialects without `strict`: references, `allOf`, older drafts, and root schemas.
+//! Tests of the dialects without `strict`.
 
 use super::{ALL, losses};
 use crate::SchemaDialect::{Anthropic, AnthropicStrict, Gemini, Inlined, JsonSchema, OpenAi, OpenAiStrict};
@@ -107,8 +107,7 @@ fn inlined_references_inside_content_schemas_are_followed() {
     assert_eq!((converted.schema, converted.losses), (schema(json!({"type": "integer"})), vec![]));
 }
 
-/// Returns a schema in which each definition refers to the next definition twice. Replacing the references by their
-/// targets doubles the schema with each step.
+/// Returns definitions that each refer to the next twice, so that inlining doubles them.
 fn doubling(steps: usize) -> Value {
     let pair =
         |next: String| json!({"type": "object", "properties": {"a": {"$ref": next}, "b": {"$ref": next}}});
@@ -128,7 +127,7 @@ fn openai_and_anthropic_keep_references() {
     let inlined = Inlined.convert(&schema).schema;
     assert!(!inlined.to_string().contains("$ref"));
     assert!(inlined.to_string().len() > 20 * schema.to_string().len());
-    // Definitions of older drafts move to `$defs`. Unused definitions are dropped.
+    // Definitions of older drafts move to `$defs`, if used.
     let older = json!({
         "type": "object",
         "properties": {"p": {"$ref": "#/definitions/a~1b", "description": "D."}, "q": {"$ref": "#/definitions/a~1b"}},
@@ -204,7 +203,7 @@ fn all_of_is_merged_as_far_as_its_schemas_have_no_keyword_in_common() {
         }}}),
         &[],
     );
-    // A closed object is not merged, because it forbids the properties of the other object.
+    // A closed object forbids the other's properties, so it is not merged.
     let closed = json!({"type": "object", "properties": {"p": {
         "properties": {"a": {"type": "string"}},
         "additionalProperties": false,
@@ -370,7 +369,7 @@ fn only_members_without_a_name_have_boolean_schemas() {
     }, "additionalProperties": false});
     check(&schema, &written, &[]);
     assert_eq!(JsonSchema.convert(&schema).schema, written);
-    // Strict providers see no property that no value is valid for, in either form.
+    // Strict providers see no property without a valid value.
     for schema in [&schema, &written] {
         let converted = OpenAiStrict.convert(schema).schema;
         assert_eq!((converted["properties"].get("none"), converted["properties"].get("not")), (None, None));

@@ -1,9 +1,9 @@
-//! The rules of providers for schemas, as their error texts and references state them.
+//! The rules of providers for schemas, from their error texts and references.
 
 use crate::SchemaDialect::{self, AnthropicStrict, Gemini, Inlined, OpenAi, OpenAiStrict};
 use serde_json::{Map, Value, json};
 
-/// The keywords of OpenAI's and Anthropic's strict tools, and of Gemini's `Schema`.
+/// The keywords of strict tools, and of Gemini's `Schema`.
 const OPENAI: &[&str] = &[
     "type",
     "title",
@@ -66,7 +66,7 @@ const GEMINI: &[&str] = &[
     "default",
 ];
 
-/// Returns the error that the provider answers with, or `None` if it takes the schema.
+/// Returns the provider's error, if it refuses the schema.
 pub(super) fn refusal(dialect: SchemaDialect, schema: &Value) -> Option<String> {
     let Some(keywords) = schema.as_object() else { return Some(format!("{schema} is no object")) };
     let own = refused(dialect, keywords).map(|error| format!("{error}: {schema}"));
@@ -126,8 +126,7 @@ fn refused(dialect: SchemaDialect, keywords: &Map<String, Value>) -> Option<Stri
     None
 }
 
-/// Returns the schemas inside a schema. A boolean counts, except as `additionalProperties` and
-/// `unevaluatedProperties`.
+/// Returns the inner schemas, without booleans in `additionalProperties` and `unevaluatedProperties`.
 fn inside(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     keywords.iter().flat_map(|(keyword, value)| match keyword.as_str() {
         "properties" | "patternProperties" | "$defs" | "dependentSchemas" => {
@@ -152,7 +151,7 @@ fn inside(keywords: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     })
 }
 
-/// Returns a converted schema as JSON Schema. Gemini writes `nullable`, and never sends members without a property.
+/// Returns JSON Schema for a converted one; Gemini writes `nullable`, and never sends unnamed members.
 pub(super) fn as_json_schema(dialect: SchemaDialect, schema: &Value) -> Value {
     if dialect != Gemini {
         return schema.clone();

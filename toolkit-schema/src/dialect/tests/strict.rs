@@ -111,7 +111,7 @@ fn strict_unions_are_any_of() {
         &json!({"anyOf": [{"type": "number"}, {"type": "integer"}]}),
         &["oneOf at /properties/p"],
     );
-    // Keywords beside a union apply to each of its branches.
+    // Keywords beside a union apply to each branch.
     check(
         OpenAiStrict,
         &json!({"type": "number", "minimum": 1, "anyOf": [{"maximum": 5}, {"multipleOf": 10}], "description": "D."}),

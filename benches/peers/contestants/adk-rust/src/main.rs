@@ -1,4 +1,4 @@
-//! The tools with adk-rust: its macro, found by name in a map and executed as its agents do it.
+//! The tools with adk-rust: its macro, a map by name, and execution as in its agents.
 
 use adk_core::{AdkError, Tool, ToolContext};
 use adk_rust_macros::tool;

@@ -1,5 +1,4 @@
-//! The tools as a careful programmer writes them for one program: a map of boxed futures, a derived struct for each
-//! tool, and schemas that are made once.
+//! The tools by hand: a map of boxed futures, a derived struct for each tool, and schemas made once.
 
 use harness::{Address, Contestant, Item, Priority, chat_definitions, lines, search, summary};
 use schemars::{JsonSchema, Schema, schema_for};

@@ -1,4 +1,4 @@
-//! The tools with llm-tool, without the search for control tokens in what tools return.
+//! The tools with llm-tool, without its search for control tokens in results.
 
 use harness::{Address, Contestant, Item, Priority, chat_definitions, lines, search, summary};
 use llm_tool::{

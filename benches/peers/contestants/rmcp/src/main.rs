@@ -1,4 +1,4 @@
-//! The tools with rmcp: a router that is made once, whose tools return text. Its transport is not measured.
+//! The tools with rmcp: a router made once, measured without its transport.
 
 use harness::{Address, Contestant, Item, Output, Priority, chat_definitions, lines, search, summary};
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -114,7 +114,7 @@ impl Contestant for Rmcp {
     type Output = Answer;
 
     fn new() -> Self {
-        // Only a running server has the peer that the context of a call needs.
+        // Only a running server has the peer for a call's context.
         let (near, _) = tokio::io::duplex(64);
         Self { router: Server::tool_router(), server: serve_directly(Server, near, None) }
     }

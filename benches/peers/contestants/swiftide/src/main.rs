@@ -1,4 +1,4 @@
-//! The tools with swiftide, found and called as its agents do it. Its tools return text.
+//! The tools with swiftide, called as in its agents and with text as results.
 
 #![allow(clippy::too_many_arguments)]
 

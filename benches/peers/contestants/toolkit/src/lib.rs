@@ -66,19 +66,19 @@ pub fn registry() -> ToolRegistry {
     ToolRegistry::from_tools(tools![add, search_web, create_order, wait]).expect("four names")
 }
 
-/// The definitions in the form of the Chat API.
+/// The definitions for the Chat API.
 pub fn definitions(registry: &ToolRegistry) -> String {
     registry.definitions(ApiFormat::OpenAiChat).as_json().to_owned()
 }
 
-/// Dispatches calls of `wait` as one batch, as a turn of a model is.
+/// Dispatches calls of `wait` as one batch, like a model's turn.
 pub async fn dispatch(dispatcher: &Dispatcher, arguments: Vec<String>) -> Vec<Result<Answer, String>> {
     let calls = arguments.into_iter().enumerate();
     let calls = calls.map(|(index, text)| ToolCall::new(index.to_string(), "wait", text)).collect::<Vec<_>>();
     dispatcher.dispatch(calls).await.into_iter().map(answer).collect()
 }
 
-/// What a tool returned.
+/// A tool's result.
 pub struct Answer(pub ToolOutput);
 
 impl Output for Answer {
@@ -87,7 +87,7 @@ impl Output for Answer {
     }
 }
 
-/// The output of a call, or why it failed.
+/// Returns a call's output, or why it failed.
 pub fn answer(result: ToolResult) -> Result<Answer, String> {
     match result.outcome {
         Ok(output) => Ok(Answer(output)),

@@ -1,4 +1,4 @@
-//! The tools with tools-rs. Its derive takes no enum, and it has no descriptions of parameters.
+//! The tools with tools-rs, without enums and descriptions of parameters.
 
 use harness::{Contestant, Summary, chat_definitions, search, summary};
 use serde::Deserialize;
@@ -86,7 +86,7 @@ impl Contestant for ToolsRs {
 
     async fn call(&self, tool: &str, arguments: &str) -> Result<String, String> {
         let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
-        // Without an id: `FunctionCall::new` makes a UUID.
+        // `FunctionCall::new` would make a UUID as id.
         let call = FunctionCall { id: None, name: tool.to_owned(), arguments };
         let response = self.0.call(call).await.map_err(|error| error.to_string())?;
         serde_json::to_string(&response.result).map_err(|error| error.to_string())

@@ -39,7 +39,7 @@ fn a_damaged_log_is_refused() {
     assert!(error.contains("unreleased version"), "{error}");
 }
 
-/// What cannot be written leaves the entries before it and after it as they are, and nothing is saved any more.
+/// The entries around one that cannot be written are unchanged, and nothing is saved any more.
 #[test]
 fn an_entry_that_is_nested_too_deeply_leaves_no_trace() {
     let deep = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
@@ -74,7 +74,7 @@ fn an_entry_that_is_nested_too_deeply_leaves_no_trace() {
     assert!(error.starts_with(&format!("is nested {} levels deep", MAX_NESTING + 1)), "{error}");
 }
 
-/// A conversation in which everything happens that a log can contain.
+/// A conversation with everything that a log can contain.
 fn eventful() -> (Conversation, Vec<String>) {
     let store: Arc<dyn Any + Send + Sync> = Arc::new(());
     let mut conversation = Conversation::new("1");
@@ -201,7 +201,7 @@ fn kept_logs_are_read() {
     }
 }
 
-/// The kept log and the documentation of the format have every kind of entry.
+/// The kept log and the format's documentation have every kind of entry.
 #[test]
 fn every_entry_is_kept_and_documented() {
     let log = std::fs::read_to_string(kept(&format!("{VERSION}.log"))).unwrap();

@@ -4,22 +4,20 @@ use super::reduce::{reduced, replacement};
 use crate::conversation::{Compacted, Conversation, Rewrite, Views, start_of_latest};
 use crate::llm::answer::quote_answers;
 use std::borrow::Cow;
-use toolkit_core::{Content, ToolResult};
-use toolkit_llm::{AssistantMessage, Message, Messages, UserMessage};
+use toolkit_core::Content;
+use toolkit_llm::{Message, Messages, UserMessage};
 
-/// The user message to add if the history ends with a message of the agent itself. Providers expect that a
-/// history ends with a message of the user or of a tool.
+/// The user message after a last message of the agent itself. Providers expect that a history ends with a
+/// message of the user or of a tool.
 const CONTINUE: &str = "Go on.";
 
 /// How one agent reads a conversation.
 ///
 /// Messages of other agents become user messages, because the model has not written them and does not know
-/// the tools of other agents. After a compaction, the first message begins with the text that replaces older
-/// messages.
+/// their tools. After a compaction, a replacement of older messages comes first.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(in crate::llm) agent: &'a str,
-    /// The agent's `history_limit`.
     pub(super) limit: Option<usize>,
     pub(super) compacted: &'a Compacted,
     /// Returns whether the calls of an answer tool become text.
@@ -27,8 +25,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the messages to send to the model of the agent. They are shared with the conversation, or with a view
-    /// that later requests extend.
+    /// Returns the messages to send, shared with the conversation or with a view that later requests
+    /// extend.
     pub(super) fn messages(&self, conversation: &mut Conversation) -> Messages {
         let (views, messages) = conversation.views();
         let start = start(views, messages, self.limit, self.compacted);
@@ -39,7 +37,7 @@ impl Reader<'_> {
         views.of(self.agent, start, self.compacted, self).extended(messages, self)
     }
 
-    /// Returns the messages from the index `from` on. `is_first` is `true` if they begin the request.
+    /// Returns the messages from the index `from` on. `is_first` tells whether they begin the request.
     fn visible(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message> {
         let latest = messages.get(from..).unwrap_or_default();
         let mut visible = Vec::with_capacity(latest.len() + 1);
@@ -73,20 +71,16 @@ impl Rewrite for Reader<'_> {
 
     fn is_end(&self, messages: &[Message], end: usize) -> bool {
         let mut before = messages.iter().take(end).rev();
-        let is_quoted =
-            |answer: &AssistantMessage| answer.has_answer() && (self.is_quoted)(&answer.answer_tool);
-        let is_kept = |message: Option<&Message>| match message {
-            Some(message @ Message::Assistant(answer)) => {
-                !message.is_of_other(self.agent) && !is_quoted(answer)
-            }
-            _ => false,
-        };
-        match before.next() {
-            Some(Message::User(_)) => true,
+        let last = match before.next() {
+            Some(Message::User(_)) => return true,
+            Some(results @ Message::Tool(_)) if results.is_of_other(self.agent) => return false,
             // The results of a quoted answer are quoted in the next message.
-            Some(results @ Message::Tool(_)) => !results.is_of_other(self.agent) && is_kept(before.next()),
-            message => is_kept(message),
-        }
+            Some(Message::Tool(_)) => before.next(),
+            message => message,
+        };
+        let Some(message @ Message::Assistant(answer)) = last else { return false };
+        let is_quoted = answer.has_answer() && (self.is_quoted)(&answer.answer_tool);
+        !is_quoted && !message.is_of_other(self.agent)
     }
 
     fn rewrite(&self, messages: &[Message], from: usize, is_first: bool) -> Vec<Message> {
@@ -103,20 +97,22 @@ fn continues(messages: &[Message]) -> bool {
     matches!(messages.last(), Some(Message::Assistant(message)) if !message.paused)
 }
 
-/// Returns the index of the first message to send.
 pub(super) fn start(
     views: &mut Views,
     messages: &[Message],
     limit: Option<usize>,
     compacted: &Compacted,
 ) -> usize {
-    let limit = limit.filter(|limit| *limit <= messages.len());
-    let latest = || views.latest_input(messages);
-    let limited = limit.map_or(0, |limit| start_of_latest(messages, limit, latest));
-    limited.max(compacted.start).min(messages.len())
+    let mut start = compacted.start;
+    if let Some(limit) = limit
+        && limit <= messages.len()
+    {
+        start = start.max(start_of_latest(messages, limit, || views.latest_input(messages)));
+    }
+    start.min(messages.len())
 }
 
-/// Returns the message at `index` as the model of `agent` reads it after the compaction.
+/// Returns the message at `index` as `agent` reads it after the compaction.
 pub(super) fn visible<'a>(
     agent: &str,
     index: usize,
@@ -136,40 +132,40 @@ fn flush(foreign: &mut Vec<Content>, visible: &mut Vec<Message>) {
     }
 }
 
-/// Describes a message of another agent in lines of text. Returns `None` if the message is from the user or
-/// from `agent` itself.
+/// Describes a message of another agent in lines of text. `None` for the user and `agent` itself.
 fn foreign_text(agent: &str, message: &Message) -> Option<Vec<String>> {
     if !message.is_of_other(agent) {
         return None;
     }
+    let mut lines = Vec::new();
     match message {
-        Message::User(_) => None,
+        Message::User(_) => return None,
         Message::Assistant(message) => {
             let author = &message.agent;
-            let text = (!message.text.is_empty()).then(|| format!("[{author}] said: {}", message.text));
-            let calls = message.calls.iter();
-            let calls =
-                calls.map(|call| format!("[{author}] called tool `{}` with {}", call.name, call.arguments));
-            Some(text.into_iter().chain(calls).collect())
+            if !message.text.is_empty() {
+                lines.push(format!("[{author}] said: {}", message.text));
+            }
+            for call in &message.calls {
+                lines.push(format!("[{author}] called tool `{}` with {}", call.name, call.arguments));
+            }
         }
         Message::Tool(message) => {
             let author = &message.agent;
-            let results = message.results.iter();
-            let line = |result: &ToolResult| {
-                format!("[{author}] tool `{}` returned: {}", result.name, result.to_text())
-            };
-            Some(results.map(line).collect())
+            for result in &message.results {
+                lines.push(format!("[{author}] tool `{}` returned: {}", result.name, result.to_text()));
+            }
         }
     }
+    Some(lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolkit_core::ToolCall;
-    use toolkit_llm::ToolMessage;
+    use toolkit_core::{ToolCall, ToolResult};
+    use toolkit_llm::{AssistantMessage, ToolMessage};
 
-    /// Returns the messages that `agent` reads, of which no answer is quoted.
+    /// Returns the messages that `agent` reads, without quoted answers.
     fn visible_to(
         agent: &str,
         conversation: &mut Conversation,
@@ -185,7 +181,7 @@ mod tests {
         conversation
     }
 
-    /// The users' and the agents' turns that the random conversations consist of.
+    /// A turn of the users and agents in random conversations.
     fn turn(choice: u64) -> Vec<Message> {
         let agent = ["a", "b", "c", ""][(choice >> 8) as usize % 4];
         let answer = ToolCall::new("1", ["answer", "other"][(choice >> 16) as usize % 2], "{}");
@@ -215,8 +211,7 @@ mod tests {
         }
     }
 
-    /// Compares each request of several agents in a random conversation with a request of a copy of the conversation,
-    /// which has no views.
+    /// Compares each request of several agents in a random conversation with one of a copy without views.
     #[test]
     fn a_request_that_extends_earlier_ones_has_the_messages_of_a_new_one() {
         let mut random = 1_u64;

@@ -9,41 +9,35 @@ use std::borrow::Cow;
 use toolkit_llm::ModelRequest;
 use toolkit_llm::{AssistantMessage, Message, UserMessage};
 
-/// Counts the tokens of one agent's requests in a run. Estimates each message only once.
+/// Counts the tokens of an agent's requests in a run. Estimates each message once.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Meter {
-    /// The index of the first message in the request. If it changes, counting starts again.
+    /// The first message in the request. If it changes, counting starts again.
     start: usize,
-    /// The index of the first message that is not counted yet.
+    /// The first message that is not counted yet.
     counted: usize,
-    /// The estimated tokens of the counted messages.
     tokens: u64,
-    /// Whether the next request must be shorter, because the model has refused a request as too long or an
-    /// answer broke off for this reason.
+    /// Whether the next request must be shorter, because the last one or its answer was too long.
     pub(in crate::llm) is_exceeded: bool,
 }
 
-/// The messages of a conversation, as the model of one agent reads them after a compaction.
+/// The messages as an agent's model reads them after a compaction.
 #[derive(Clone, Copy)]
 pub(super) struct Visible<'a> {
     pub(in crate::llm) agent: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) compacted: &'a Compacted,
-    /// The index of the first message in the request.
     pub(super) start: usize,
     pub(super) counter: &'a dyn CountTokens,
 }
 
 impl Visible<'_> {
-    /// Estimates the tokens of the message at `index`.
     pub(super) fn tokens(&self, index: usize) -> u64 {
-        self.messages.get(index).map_or(0, |message| {
-            let message = visible(self.agent, index, message, self.compacted);
-            self.counter.count_message(&without_unsent_reasoning(message))
-        })
+        let Some(message) = self.messages.get(index) else { return 0 };
+        let visible = visible(self.agent, index, message, self.compacted);
+        self.counter.count_message(&without_unsent_reasoning(visible))
     }
 
-    /// Estimates the tokens of the text that replaces older messages.
     pub(super) fn replacement_tokens(&self) -> u64 {
         match replacement(self.compacted, self.messages) {
             content if content.is_empty() => 0,
@@ -51,30 +45,28 @@ impl Visible<'_> {
         }
     }
 
-    /// Finds the agent's latest answer with a token count, at the index `from` or later. Returns its index,
-    /// and the tokens of the request up to and including this answer.
+    /// Finds the agent's latest answer with a token count, from the index `from` on. Returns its index, and
+    /// the tokens up to it.
     fn reported(&self, from: usize) -> Option<(usize, u64)> {
         let from = from.max(self.start).min(self.messages.len());
-        let answers = self.messages.iter().enumerate().skip(from).rev();
-        let mut counted = answers.filter_map(|(index, message)| match message {
-            Message::Assistant(message) if message.agent == self.agent && message.usage.input_tokens > 0 => {
-                Some((index, message))
+        for (index, message) in self.messages.iter().enumerate().skip(from).rev() {
+            let Message::Assistant(message) = message else { continue };
+            let usage = message.usage;
+            if message.agent != self.agent || usage.input_tokens == 0 {
+                continue;
             }
-            _ => None,
-        });
-        let (index, message) = counted.next()?;
-        let usage = message.usage;
-        let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
-        let output = usage.output_tokens.saturating_sub(unsent);
-        // If an answer broke off, its token count may be incomplete, so the estimate is the minimum.
-        Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))))
+            let unsent = if keeps_reasoning(message) { 0 } else { usage.reasoning_tokens };
+            let output = usage.output_tokens.saturating_sub(unsent);
+            // The count of an answer that broke off may be incomplete, so the estimate is the minimum.
+            return Some((index, usage.input_tokens.saturating_add(output.max(self.tokens(index)))));
+        }
+        None
     }
 }
 
 impl Meter {
-    /// Returns the tokens of a request. If the agent's latest answer has a token count, the count includes
-    /// all earlier messages, and only newer messages are estimated. Token counts of messages before the index
-    /// `usage_from` are ignored.
+    /// Returns the tokens of a request: the count of the agent's latest answer, if it has one, and
+    /// estimates of newer messages. Counts before the index `usage_from` are ignored.
     pub(super) fn count(&mut self, view: Visible<'_>, usage_from: usize, request: &ModelRequest) -> u64 {
         if let Some((index, tokens)) = view.reported(usage_from.max(view.compacted.made_at)) {
             let newer = (index + 1)..view.messages.len();
@@ -89,7 +81,7 @@ impl Meter {
     }
 }
 
-/// Removes the reasoning of a message, unless later requests contain the reasoning.
+/// Removes reasoning that later requests do not contain.
 fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     match &*message {
         Message::Assistant(said) if !said.reasoning.is_empty() && !keeps_reasoning(said) => {
@@ -101,31 +93,34 @@ fn without_unsent_reasoning(message: Cow<'_, Message>) -> Cow<'_, Message> {
     }
 }
 
-/// Returns whether later requests contain the reasoning of a message. They contain it only in the JSON of the
-/// provider's API.
+/// Returns whether later requests contain the reasoning of a message, which is only in the provider's JSON.
 fn keeps_reasoning(message: &AssistantMessage) -> bool {
-    message.native.as_ref().is_some_and(|native| {
-        // A response stored by the provider contains its reasoning.
-        native.response_id.is_some() || native.messages.iter().any(has_reasoning)
-    })
+    let Some(native) = &message.native else { return false };
+    // A response stored by the provider contains its reasoning.
+    native.response_id.is_some() || native.messages.iter().any(has_reasoning)
 }
 
-/// Returns whether a message in the JSON of the provider's API contains reasoning, for example a field
-/// `reasoning_content` or a block of the type `thinking`. The arguments of calls are ignored.
+/// Returns whether a message in the provider's JSON contains reasoning, such as a field `reasoning_content`
+/// or a block of the type `thinking`. The arguments of calls are ignored.
 fn has_reasoning(json: &Value) -> bool {
-    let is_reasoning = |name: &str| {
-        ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|it| name.starts_with(it))
-    };
     match json {
         Value::Array(items) => items.iter().any(has_reasoning),
-        Value::Object(fields) => fields.iter().any(|(name, value)| match name.as_str() {
-            "type" => value.as_str().is_some_and(is_reasoning),
-            "input" | "args" | "arguments" => false,
-            _ if is_reasoning(name) => !matches!(value, Value::Null | Value::Bool(false)) && value != "",
-            _ => has_reasoning(value),
-        }),
+        Value::Object(fields) => fields.iter().any(|(name, value)| is_reasoning_field(name, value)),
         _ => false,
     }
+}
+
+fn is_reasoning_field(name: &str, value: &Value) -> bool {
+    match name {
+        "type" => value.as_str().is_some_and(is_reasoning),
+        "input" | "args" | "arguments" => false,
+        _ if is_reasoning(name) => !matches!(value, Value::Null | Value::Bool(false)) && value != "",
+        _ => has_reasoning(value),
+    }
+}
+
+fn is_reasoning(name: &str) -> bool {
+    ["reasoning", "thinking", "redacted_thinking", "thought"].iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

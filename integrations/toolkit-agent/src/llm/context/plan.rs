@@ -5,36 +5,33 @@ use crate::compaction::Bounds;
 use crate::conversation::{Compacted, is_boundary};
 use toolkit_llm::Message;
 
-/// The estimated tokens of the note about messages left out, without a summary.
+/// The estimated tokens of the note about messages left out.
 const NOTE_TOKENS: u64 = 50;
 
-/// Everything needed to plan a compaction.
 pub(super) struct Planner<'a> {
-    /// The messages of the request before the compaction.
     pub(super) view: Visible<'a>,
-    /// The tokens of the instructions and the tools.
     pub(super) fixed: u64,
-    /// The tokens of the request before the compaction, as counted by the provider if possible.
+    /// The request's tokens before the compaction, counted by the provider if possible.
     pub(super) counted: u64,
-    /// The indexes of the user messages that stay, in their order.
     pub(super) kept: Vec<usize>,
     pub(super) keep_latest: usize,
     pub(super) result_chars: usize,
-    /// The maximum number of tokens in a new summary. `None` if the agent writes no summaries.
+    /// The maximum tokens of a new summary. `None` if the agent writes none.
     pub(super) summary_tokens: Option<u64>,
-    /// Whether the request must become shorter in any case, because the model has refused it. The estimate is
-    /// then too low.
+    /// Whether the model has refused the request, so that the estimate is too low.
     pub(super) is_forced: bool,
 }
 
-/// A planned compaction. It still contains the summary of the previous compaction.
+/// A planned compaction, still with the summary of the previous one.
 pub(super) struct Plan {
     pub(super) compacted: Compacted,
-    /// The estimated tokens of the request after the compaction.
+    /// The first message sent before the compaction.
+    pub(super) first: usize,
+    pub(super) tokens_before: u64,
     pub(super) tokens: u64,
-    /// The estimated tokens divided by the tokens that the provider has counted.
+    /// The estimated tokens divided by the provider's count.
     pub(super) factor: f64,
-    /// Whether the compaction saves enough tokens to pay for a summary of the messages left out.
+    /// Whether the saved tokens pay for a summary.
     pub(super) is_worth_summary: bool,
 }
 
@@ -57,45 +54,50 @@ impl Cost {
 }
 
 impl Planner<'_> {
-    /// Plans a compaction. Returns `None` if it would save too little.
+    /// Plans a compaction, unless it would save too little.
     pub(super) fn plan(&self, bounds: Bounds) -> Option<Plan> {
         let view = &self.view;
         let len = view.messages.len();
         let mut state = PlanDraft::new(self);
         let before = state.total();
-        // Limited, because a larger deviation cannot come from the estimate of texts.
+        // A larger deviation cannot come from the estimate of texts.
         let factor = (before as f64 / self.counted.max(1) as f64).clamp(0.25, 4.0);
         let must = self.is_forced || self.counted > bounds.most;
         let bounds = self.scaled(bounds, before, factor);
-        // Each compaction invalidates prompt caches and may cost a summary. If the latest messages are long,
-        // it is better to wait until they are old.
+        // Each compaction invalidates prompt caches and may cost a summary. It is better to wait until long
+        // latest messages are old.
         let enough = bounds.start.midpoint(bounds.target);
         let old = len.saturating_sub(self.keep_latest);
         state.shorten(old, bounds.target);
         state.drop_results(old, bounds.target);
-        let with_all_messages = must.then(|| state.clone());
+        let with_all_messages = if must { Some(state.clone()) } else { None };
         state.leave_out(old, bounds.target);
         if let Some(earlier) = with_all_messages
             && state.total() > enough
         {
-            // The latest messages alone are too long, so leaving out all old messages would not help.
+            // The latest messages alone are too long, so leaving out all old ones would not help.
             state = earlier;
             state.reduce_latest(bounds, enough);
         }
         let after = state.total();
-        // Until the window is full, a compaction is made only if it comes close to its target.
+        // Until the window is full, a compaction must come close to its target.
         let is_worth = after <= if must { enough } else { bounds.target.midpoint(enough) };
         let is_large = before.saturating_sub(after) >= bounds.start.saturating_sub(bounds.target) / 4;
-        (after < before && (is_worth || must)).then(|| {
-            let mut compacted = state.compacted;
-            compacted.made_at = len;
-            let is_worth_summary = is_worth || is_large || self.is_forced;
-            Plan { compacted, tokens: after, factor, is_worth_summary }
+        if after >= before || !(is_worth || must) {
+            return None;
+        }
+        Some(Plan {
+            compacted: Compacted { made_at: len, ..state.compacted },
+            first: view.start,
+            tokens_before: self.counted,
+            tokens: after,
+            factor,
+            is_worth_summary: is_worth || is_large || self.is_forced,
         })
     }
 
     /// Converts the bounds from tokens of the provider to estimated tokens. `estimated` is the estimate of
-    /// the request before the compaction.
+    /// the uncompacted request.
     fn scaled(&self, bounds: Bounds, estimated: u64, factor: f64) -> Bounds {
         let scale = |tokens: u64| (tokens as f64 * factor) as u64;
         let Bounds { most, start, target } = bounds;
@@ -109,17 +111,14 @@ impl Planner<'_> {
     }
 }
 
-/// A compaction while it is being planned.
 #[derive(Clone)]
 struct PlanDraft<'a> {
     planner: &'a Planner<'a>,
     compacted: Compacted,
     /// The index of the first message to send, so far.
     first: usize,
-    /// The estimated tokens of each message, starting at the first message of the request before the
-    /// compaction.
+    /// The estimated tokens of each message, from the first one before the compaction.
     costs: Vec<Cost>,
-    /// The estimated tokens of all messages to send.
     messages: u64,
     /// The estimated tokens of the text that replaces older messages.
     replacement: u64,
@@ -132,18 +131,18 @@ impl<'a> PlanDraft<'a> {
         let [full, shortened, dropped] = [(0, 0), (usize::MAX, 0), (0, usize::MAX)]
             .map(|(shortened, dropped)| Compacted { shortened, dropped, made_at: 0, ..compacted.clone() });
         let tokens = |index, compacted| Visible { compacted, ..view }.tokens(index);
-        let cost = |index: usize| {
-            let full = tokens(index, &full);
-            match view.messages.get(index) {
-                Some(Message::Tool(_)) => {
-                    Cost { full, shortened: tokens(index, &shortened), dropped: tokens(index, &dropped) }
-                }
-                _ => Cost { full, shortened: full, dropped: full },
+        let mut costs = Vec::with_capacity(view.messages.len().saturating_sub(view.start));
+        let mut messages = 0;
+        for (index, message) in view.messages.iter().enumerate().skip(view.start) {
+            let in_full = tokens(index, &full);
+            let mut cost = Cost { full: in_full, shortened: in_full, dropped: in_full };
+            if matches!(message, Message::Tool(_)) {
+                cost.shortened = tokens(index, &shortened);
+                cost.dropped = tokens(index, &dropped);
             }
-        };
-        let costs: Vec<Cost> = (view.start..view.messages.len()).map(cost).collect();
-        let all = costs.iter().enumerate();
-        let messages = all.map(|(offset, cost)| cost.of(view.start + offset, view.compacted)).sum();
+            messages += cost.of(index, view.compacted);
+            costs.push(cost);
+        }
         Self {
             planner,
             compacted,
@@ -166,8 +165,7 @@ impl<'a> PlanDraft<'a> {
             .map_or(nothing, |cost| *cost)
     }
 
-    /// Shortens tool results before the index `end`, oldest first, until the request has at most `target`
-    /// tokens.
+    /// Shortens results before the index `end`, oldest first, down to `target` tokens.
     fn shorten(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.shortened)..end {
             if self.total() <= target {
@@ -179,13 +177,13 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Reduces a request whose latest messages are too long, until it has at most `enough` tokens. The tool
-    /// results of the latest turn are reduced last.
+    /// Reduces a request with too long latest messages to at most `enough` tokens, the results of the
+    /// latest turn last.
     fn reduce_latest(&mut self, bounds: Bounds, enough: u64) {
         let Planner { view, keep_latest, .. } = self.planner;
         let len = view.messages.len();
-        let is_result = |message: &Message| matches!(message, Message::Tool(_));
-        let latest_turn = view.messages.iter().rposition(is_result).unwrap_or(len);
+        let latest_results = view.messages.iter().rposition(|message| matches!(message, Message::Tool(_)));
+        let latest_turn = latest_results.unwrap_or(len);
         self.shorten(latest_turn, bounds.target);
         self.leave_out(len.saturating_sub(*keep_latest), bounds.target);
         if self.total() > enough {
@@ -195,8 +193,7 @@ impl<'a> PlanDraft<'a> {
             self.shorten(len, bounds.start);
         }
         if self.total() > enough {
-            // Leaves out more than the window requires. Otherwise, the next turn would need a compaction
-            // again.
+            // Leaves out more than the window requires, or the next turn would need a compaction again.
             self.leave_out(len.saturating_sub(1), enough);
         }
         if self.total() > bounds.most {
@@ -204,8 +201,7 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Replaces tool results before the index `end` with notes, oldest first, until the request has at most
-    /// `target` tokens.
+    /// Replaces results before the index `end` with notes, oldest first, down to `target` tokens.
     fn drop_results(&mut self, end: usize, target: u64) {
         for index in self.first.max(self.compacted.dropped)..end {
             if self.total() <= target {
@@ -217,8 +213,7 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Leaves out messages before the index `end`, oldest first, until the request has at most `target`
-    /// tokens.
+    /// Leaves out messages before the index `end`, oldest first, down to `target` tokens.
     fn leave_out(&mut self, end: usize, target: u64) {
         if self.total() <= target {
             return;
@@ -251,7 +246,6 @@ impl<'a> PlanDraft<'a> {
         }
     }
 
-    /// Returns the estimated tokens of the note and the summary that replace messages.
     fn note_tokens(&self) -> u64 {
         let Planner { view, summary_tokens, .. } = self.planner;
         let summary = summary_tokens.unwrap_or_else(|| view.counter.count_text(&view.compacted.summary));

@@ -22,8 +22,8 @@ pub(super) fn reduced<'a>(compacted: &Compacted, index: usize, message: &'a Mess
     changed.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
-/// Returns the contents that replace the messages left out: a note, the summary, and the user messages
-/// that stay. Returns an empty list if no message is left out.
+/// Returns what replaces the messages left out, if any: a note, the summary, and the user messages that
+/// stay.
 pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Content> {
     let mut text = match compacted.left_out {
         0 if compacted.summary.is_empty() && compacted.kept.is_empty() => return Vec::new(),
@@ -37,23 +37,27 @@ pub(super) fn replacement(compacted: &Compacted, messages: &[Message]) -> Vec<Co
         text.push_str(&indented(&compacted.summary));
         text.push_str("\n[End of the summary. The user has not written it.]");
     }
-    let kept = compacted.kept.iter().filter_map(|index| match messages.get(*index) {
-        Some(Message::User(message)) => Some(message),
-        _ => None,
-    });
-    let kept: Vec<&UserMessage> = kept.collect();
+    let mut kept: Vec<&UserMessage> = Vec::new();
+    for index in &compacted.kept {
+        if let Some(Message::User(message)) = messages.get(*index) {
+            kept.push(message);
+        }
+    }
     match kept.len() {
         0 => {}
         1 => text.push_str("\n\nThe user's message among them, unchanged:"),
         _ => text.push_str("\n\nThe user's messages among them, unchanged:"),
     }
-    let kept = kept.into_iter().flat_map(|message| message.content.iter().cloned());
-    [Content::Text(text)].into_iter().chain(kept).collect()
+    let mut contents = vec![Content::Text(text)];
+    for message in kept {
+        contents.extend(message.content.iter().cloned());
+    }
+    contents
 }
 
-/// Returns whether a conversation kept by the provider still contains the originals of messages of `agent` that a
-/// compaction or a guardrail has changed. The provider then stores the responses after the change, so the ids of
-/// earlier responses are not used again: they count as changed by the compaction.
+/// Returns whether a conversation kept by the provider still has the originals of messages of `agent` that
+/// a compaction or a guardrail has changed. Earlier responses count as changed by the compaction, so their
+/// ids are not used again.
 pub(super) fn distrust_server(
     compacted: &mut Compacted,
     agent: &str,
@@ -63,20 +67,20 @@ pub(super) fn distrust_server(
     if !matches!(options.server_state, Some(ServerState::Conversation(_))) {
         return false;
     }
-    let differs = |message: &Message| match message {
-        Message::Assistant(said) => said.differs_from_server && !message.is_of_other(agent),
-        _ => false,
-    };
-    let changed =
-        messages.iter().skip(compacted.start).rposition(differs).map(|index| compacted.start + index);
-    let is_changed = compacted.made_at > 0 || changed.is_some();
-    compacted.made_at = compacted.made_at.max(changed.unwrap_or(0));
-    is_changed
+    for (index, message) in messages.iter().enumerate().skip(compacted.start).rev() {
+        if let Message::Assistant(said) = message
+            && said.differs_from_server
+            && !message.is_of_other(agent)
+        {
+            compacted.made_at = compacted.made_at.max(index);
+            return true;
+        }
+    }
+    compacted.made_at > 0
 }
 
-/// Returns the message without the ids of the response and the conversation that the provider has stored. A
-/// request must not continue from them, because they contain the original messages. Returns `None` if the
-/// message has no such ids.
+/// Returns the message without the ids of what the provider has stored, if it has any. A request must not
+/// continue from them, because they contain the original messages.
 fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     let native = message.native.as_ref()?;
     if native.response_id.is_none() && native.conversation.is_none() {
@@ -90,22 +94,24 @@ fn without_server_state(message: &AssistantMessage) -> Option<Message> {
     Some(Message::Assistant(message))
 }
 
-/// Applies `change` to each result of a message. Returns `None` if no result changes.
+/// Applies `change` to each result. `None` if none changes.
 fn with_results(
     message: &ToolMessage,
     change: impl Fn(&ToolResult) -> Option<ToolResult>,
 ) -> Option<Message> {
-    let changed: Vec<Option<ToolResult>> = message.results.iter().map(change).collect();
-    if changed.iter().all(Option::is_none) {
+    let changes: Vec<Option<ToolResult>> = message.results.iter().map(change).collect();
+    if changes.iter().all(Option::is_none) {
         return None;
     }
-    let results = changed.into_iter().zip(&message.results);
-    let results = results.map(|(changed, result)| changed.unwrap_or_else(|| result.clone())).collect();
+    let mut results = Vec::with_capacity(changes.len());
+    for (change, result) in changes.into_iter().zip(&message.results) {
+        results.push(change.unwrap_or_else(|| result.clone()));
+    }
     Some(Message::Tool(ToolMessage::new(results).by(message.agent.as_str())))
 }
 
-/// Returns the result with only the beginning and the end of its text, and with notes instead of media.
-/// Returns `None` if the result is short and contains no media.
+/// Returns the result with only the beginning and the end of its text, and notes instead of media. `None`
+/// if it is short and has no media.
 fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     let text = result.to_text();
     let is_short = text.len() <= limit || text.chars().count() <= limit;
@@ -115,8 +121,8 @@ fn shortened(result: &ToolResult, limit: usize) -> Option<ToolResult> {
     Some(with_text(result, TruncationStrategy::HeadTail.cut(&text, limit).into_owned()))
 }
 
-/// Returns the result with a note about its length instead of its output. Returns `None` if the output is
-/// shorter than the note and contains no media.
+/// Returns the result with a note about its length instead of its output. `None` if the output is shorter
+/// than the note and has no media.
 fn dropped(result: &ToolResult) -> Option<ToolResult> {
     let text = result.to_text();
     let note = format!("[output left out: {} characters]", text.chars().count());
@@ -124,9 +130,8 @@ fn dropped(result: &ToolResult) -> Option<ToolResult> {
 }
 
 fn has_media(result: &ToolResult) -> bool {
-    let is_media =
-        |content: &Content| matches!(content, Content::Image(_) | Content::Audio(_) | Content::File(_));
-    result.output().is_some_and(|output| output.content().iter().any(is_media))
+    let contents = result.output().map(ToolOutput::content).unwrap_or_default();
+    contents.iter().any(|part| matches!(part, Content::Image(_) | Content::Audio(_) | Content::File(_)))
 }
 
 fn with_text(result: &ToolResult, text: String) -> ToolResult {

@@ -16,7 +16,6 @@ use toolkit_llm::ModelRequest;
 use toolkit_llm::model::ServerState;
 
 impl LlmAgent {
-    /// Creates the request of a turn.
     pub(super) fn request(
         &self,
         conversation: &mut Conversation,
@@ -24,18 +23,23 @@ impl LlmAgent {
         answer: &FinalAnswer<'_>,
     ) -> Result<ModelRequest, AgentError> {
         let settings = &self.settings;
-        let session = dispatcher.run_context().and_then(|run| run.session());
-        let session = session.map_or_else(|| Cow::Owned(conversation.session()), Cow::Borrowed);
-        let instructions = InstructionsContext { agent: self.name(), session: &session };
-        let instructions = guarded(|| (settings.instructions)(&instructions)).map_err(|panic| {
-            let name = self.name();
-            AgentError::Other(format!("the instructions function of agent `{name}` has panicked: {panic}"))
-        })?;
+        let session = match dispatcher.run_context().and_then(|run| run.session()) {
+            Some(session) => Cow::Borrowed(session),
+            None => Cow::Owned(conversation.session()),
+        };
+        let context = InstructionsContext { agent: self.name(), session: &session };
+        let instructions = match guarded(|| (settings.instructions)(&context)) {
+            Ok(instructions) => instructions,
+            Err(panic) => {
+                let what = format!("the instructions function of agent `{}`", self.name());
+                return Err(AgentError::Other(format!("{what} has panicked: {panic}")));
+            }
+        };
         let mut compacted = self.compacted(conversation);
         let options = &settings.options;
         let is_changed = distrust_server(&mut compacted, self.name(), conversation.history(), options);
         let tools = dispatcher.registry();
-        // Not with server state: a provider that stores the conversation needs the result of each call in it.
+        // A provider that stores the conversation needs the result of each call in it.
         let is_quoted = |tool: &str| options.server_state.is_none() && !answer.has_tool(&tools, tool);
         let limit = settings.history_limit;
         let reader = Reader { agent: self.name(), limit, compacted: &compacted, is_quoted: &is_quoted };

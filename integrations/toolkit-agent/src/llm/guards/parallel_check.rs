@@ -1,4 +1,4 @@
-//! Checks of an input that run at the same time as the model call.
+//! Checks of an input beside the model call.
 
 use super::{InputCheck, Judged, have_passed};
 use crate::error::AgentError;
@@ -7,16 +7,14 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
-/// Waits until `gate` is open, which means that guardrails have accepted the input. Used only within the
-/// model call that [`ask_alongside`] polls. [`ask_alongside`] polls this call again after it has opened the gate, so no
-/// waker is needed.
+/// Waits until guardrails have accepted the input and opened `gate`. Used only in the model call of
+/// [`ask_alongside`], which polls it again after opening the gate, so no waker is needed.
 pub(in crate::llm) async fn passed(gate: &AtomicBool) {
     poll_fn(|_| if gate.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-/// Runs the model call `ask` and the check of the input at the same time. Opens `gate` when the check has
-/// accepted the input unchanged. Otherwise, drops the model call and returns the verdicts of the check as the
-/// error.
+/// Runs the model call `ask` and the check of the input at the same time. Opens `gate` if the input is
+/// accepted unchanged; otherwise, drops the model call and returns the verdicts as the error.
 pub(in crate::llm) async fn ask_alongside<T>(
     check: &mut Option<InputCheck>,
     gate: &AtomicBool,

@@ -22,8 +22,8 @@ use toolkit_llm::StreamEvent;
 use toolkit_llm::{FinishReason, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelStream};
 
 impl LlmAgent {
-    /// Calls the model until it responds, and retries temporary failures. While a response is streamed, each
-    /// tool call starts as soon as it is complete, unless an `after_model` callback may change the call.
+    /// Calls the model until it responds, and retries temporary failures. Streamed tool calls start as soon
+    /// as they are complete, unless an `after_model` callback may change them.
     pub(in crate::llm) async fn ask(
         &self,
         request: &mut ModelRequest,
@@ -48,8 +48,7 @@ impl LlmAgent {
                     reported.answered(&response);
                     return Ok(response);
                 }
-                // Started calls cannot be undone. The model therefore continues from their results and does
-                // not answer again.
+                // Started calls cannot be undone, so the model continues from their results.
                 Err(AgentError::Model(error)) if calls.dispatch.started > 0 => {
                     let mut error = error.reporting(reported.usage());
                     calls.meter.is_exceeded |= error.kind() == ModelErrorKind::ContextTooLong;
@@ -66,8 +65,8 @@ impl LlmAgent {
             calls.conversation.discard_turn();
             calls.forget();
             calls.pieces.buffer.clear();
-            // A background response runs on after the timeout of the agent, so another request would be a second one
-            // to pay for.
+            // A background response runs on after the agent's timeout, so another request would be a second
+            // one to pay for.
             let pause = retry.pause_after(attempt, &error).filter(|_| !request.is_running_in_background());
             let Some(pause) = pause else { return Err(error.into()) };
             if calls.attempt.is_billed(&error) {
@@ -86,14 +85,12 @@ impl LlmAgent {
         Err(AgentError::Cancelled)
     }
 
-    /// Begins a turn of this agent in the conversation.
     pub(in crate::llm) fn begin_turn(&self, conversation: &mut Conversation) {
         conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
     }
 
     /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is
-    /// the number of such answers in a row. Each counts as an attempt, but the model may always continue at
-    /// least once.
+    /// the number of such answers in a row. Each is an attempt, but the model may always continue once.
     ///
     /// # Errors
     /// The error of the stream after the last attempt.
@@ -120,7 +117,7 @@ impl LlmAgent {
         run.until_stopped(sleep(pause)).await
     }
 
-    /// Adds the message of a complete response to the turn, and starts the calls that are not started yet.
+    /// Adds the message of a complete response to the turn, and starts the remaining calls.
     pub(super) async fn receive_calls(
         &self,
         response: ModelResponse,
@@ -131,9 +128,9 @@ impl LlmAgent {
         message.usage = usage;
         message.paused = finish.is_paused();
         let started = calls.conversation.turn_message().map_or(&[][..], |turn| &turn.calls);
-        // The started calls come first, so that the position of each result is the index of its call.
+        // A result's position is the index of its call, so started calls come first.
         if put_first(started.get(..calls.dispatch.started).unwrap_or_default(), &mut message.calls) {
-            // The native form lacks the calls that were added here, so it is dropped.
+            // The native form lacks the calls that were added here.
             message.drop_native();
         }
         if let Some(call) = message.calls.iter().find(|call| calls.answer.is_in(call)) {
@@ -162,18 +159,19 @@ impl LlmAgent {
             shows_response: is_passed && !calls.pieces.holds_text(),
         };
         let span = ChatSpan::open(model, request, *streaming, caller);
-        // Pinned here, because each function that takes a future by value makes the future of the run larger.
-        let mut response = pin!(self.receive(request, calls, reported, &span));
+        // A function that takes a future by value makes the future of the run larger.
+        let mut receiving = pin!(self.receive(request, calls, reported, &span));
         let response = match run.0.budget.limits.model_timeout {
-            None => run.until_stopped(response.as_mut()).await,
-            Some(limit) => run.until_stopped(timeout(limit, response.as_mut())).await.map(|response| {
-                response.unwrap_or_else(|_| {
+            None => run.until_stopped(receiving.as_mut()).await.unwrap_or_else(Err),
+            Some(limit) => match run.until_stopped(timeout(limit, receiving.as_mut())).await {
+                Ok(Ok(response)) => response,
+                Ok(Err(_)) => {
                     let text = format!("LLM call timed out after {}s", limit.as_secs_f64());
                     Err(ModelError::new(ModelErrorKind::TimedOut, text).into())
-                })
-            }),
+                }
+                Err(stopped) => Err(stopped),
+            },
         };
-        let response = response.and_then(|response| response);
         let arrived = match &response {
             Ok(response) => Some(response),
             Err(AgentError::Model(error)) => error.partial(),
@@ -198,7 +196,7 @@ impl LlmAgent {
         }
         let mut stream = span.around(model.stream(request.clone())).await?;
         loop {
-            // Yields from time to time, so that a fast stream does not delay cancellation.
+            // A fast stream must not delay cancellation.
             consume_budget().await;
             let delta = match next(&mut stream, calls, span).await {
                 Next::Result(result) => {
@@ -224,7 +222,7 @@ impl LlmAgent {
     }
 }
 
-/// The next thing to handle: a delta of the model's response, or the result of a tool call.
+/// A delta of the model's response, or the result of a tool call.
 enum Next {
     Delta(Option<Result<StreamEvent, ModelError>>),
     Result(ToolResult),
@@ -249,8 +247,8 @@ async fn next(stream: &mut ModelStream, calls: &mut TurnCalls<'_>, span: &ChatSp
     .await
 }
 
-/// Returns the part of the response that arrived before the stream broke. The message of the turn is used if
-/// `partial` lacks calls.
+/// Returns the part of the response before the stream broke, or the message of the turn if `partial` lacks
+/// calls.
 fn interrupted(partial: Option<ModelResponse>, conversation: &mut Conversation) -> ModelResponse {
     let mut partial = partial.unwrap_or_default();
     if let Some(message) = conversation.arrived_message()

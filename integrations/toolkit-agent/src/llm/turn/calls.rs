@@ -17,15 +17,14 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
 use toolkit_llm::{FinishReason, ModelError};
 
-/// The tool calls of one turn, with what is needed to run them and to emit events.
+/// The tool calls of one turn, with what runs them and emits events.
 pub(in crate::llm) struct TurnCalls<'a> {
     pub(in crate::llm) conversation: &'a mut Conversation,
     pub(in crate::llm) scope: TurnScope<'a>,
-    /// The run and the agents called as tools in this turn.
     pub(in crate::llm) caller: &'a Arc<Caller>,
     pub(in crate::llm) answer: &'a FinalAnswer<'a>,
     pub(super) repetitions: &'a mut Repetitions,
@@ -38,47 +37,43 @@ pub(in crate::llm) struct TurnCalls<'a> {
 /// The latest attempt to get a response.
 #[derive(Default)]
 pub(in crate::llm) struct Attempt {
-    /// Whether the request allows only one call per message. Some servers and providers ignore this setting.
+    /// Whether the request allows one call per message. Some servers ignore this setting.
     pub(super) one_call: bool,
     /// Whether a piece of the answer has arrived.
     pub(super) has_begun: bool,
-    /// The error of the stream, if the response broke off after a call had started.
+    /// The stream's error, if the response broke off after a call had started.
     pub(super) broken: Option<ModelError>,
 }
 
 impl Attempt {
-    /// Returns whether the provider bills the attempt, which has failed with this error.
+    /// Returns whether the provider bills an attempt with this error.
     pub(in crate::llm) fn is_billed(&self, error: &ModelError) -> bool {
         self.has_begun || error.partial().is_some()
     }
 }
 
-/// The calls of a turn that are counted and dispatched so far.
+/// The counted and dispatched calls of a turn.
 pub(super) struct Dispatch {
     batch: Batch,
     /// The index in the turn of each call in `batch`.
     indexes: Vec<usize>,
-    /// The number of calls started so far, including refused calls. They are the first calls in the message
-    /// of the turn.
+    /// The number of calls started or refused so far, the first in the message.
     pub(super) started: usize,
-    /// The calls after the `started` ones that already count for the limits.
+    /// The calls after the `started` ones that already count.
     counted: VecDeque<CountedCall>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
 }
 
-/// A call that counts for the limits.
 enum CountedCall {
     Runs,
-    /// The call was refused. Its error result is already in the turn.
+    /// The call's error result is already in the turn.
     Refused,
 }
 
 /// Calls that are counted, and not recorded yet.
 pub(super) struct NewCalls {
-    /// The error results of the calls that must not run.
     refused: Vec<ToolResult>,
-    /// The indexes in the turn of the calls that run.
     started: Vec<usize>,
 }
 
@@ -89,14 +84,14 @@ impl Dispatch {
 }
 
 impl TurnCalls<'_> {
-    /// Forgets the calls of an attempt that has failed before any of them started.
+    /// Forgets the calls of an attempt that failed before any of them started.
     pub(super) fn forget(&mut self) {
         self.dispatch.counted.clear();
         self.dispatch.has_invalid = false;
     }
 
-    /// Records the new calls of the turn, which are counted, saves the conversation, and starts the calls. Saved in between,
-    /// so that a refused call does not run after a crash, and another one does not run twice.
+    /// Records the counted calls, saves the conversation, and starts the calls. After a crash, no refused
+    /// call runs and no other call runs twice.
     pub(super) async fn admit(&mut self, NewCalls { refused, started }: NewCalls) -> Result<(), AgentError> {
         refused.into_iter().for_each(|result| self.keep(result));
         self.conversation.start_calls(started);
@@ -107,14 +102,13 @@ impl TurnCalls<'_> {
         Ok(())
     }
 
-    /// Returns the number of calls of the turn that are counted.
     pub(super) fn counted(&self) -> usize {
         self.dispatch.started + self.dispatch.counted.len()
     }
 
-    /// Counts new calls of the turn for the limits. Refused calls get an error result: calls beyond a limit, calls repeated
-    /// too often, calls after an invalid answer, and parallel calls that the request has forbidden. The others count as
-    /// started. What the run has spent goes into the log once, with these calls, before the entries that tell why.
+    /// Counts new calls for the limits. Calls beyond a limit, repeated too often, after an invalid answer,
+    /// or parallel although forbidden are refused with an error result. What the run has spent goes into
+    /// the log before the entries that tell why.
     pub(super) fn count(&mut self, calls: &[ToolCall]) -> NewCalls {
         let mut refused = Vec::new();
         let mut started = Vec::new();
@@ -141,7 +135,6 @@ impl TurnCalls<'_> {
         NewCalls { refused, started }
     }
 
-    /// Starts all calls that were counted, except for refused calls.
     fn start(&mut self) {
         if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
             self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
@@ -172,8 +165,7 @@ impl TurnCalls<'_> {
         self.dispatch.batch.push(call);
     }
 
-    /// Continues the unfinished turn of the conversation: adds the results in `restart`, and starts its
-    /// calls.
+    /// Adds the results in `restart` to the unfinished turn, and starts its calls.
     pub(super) async fn restart(&mut self, mut restart: Restart, guards: &Guards) -> Result<(), AgentError> {
         let Some(message) = self.conversation.arrived_message().cloned() else { return Ok(()) };
         self.dispatch.started = message.calls.len();
@@ -187,9 +179,12 @@ impl TurnCalls<'_> {
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
             self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
         }
-        let turn = self.conversation.turn();
-        let pending = |position: &usize| Some((*position, turn?.pending(*position)?.clone()));
-        let pending: Vec<_> = restart.positions.iter().filter_map(pending).collect();
+        let mut pending = Vec::new();
+        for position in &restart.positions {
+            if let Some(reason) = self.conversation.turn().and_then(|turn| turn.pending(*position)) {
+                pending.push((*position, reason.clone()));
+            }
+        }
         for position in &restart.positions {
             if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
                 // The earlier run may have stopped before it counted the call.
@@ -226,7 +221,7 @@ impl TurnCalls<'_> {
         Ok(())
     }
 
-    /// Waits for the next result of a running call. Returns `None` if no call is running.
+    /// Waits for the next result. `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
         if self.dispatch.batch.is_empty() {
             // An empty batch is not polled, because calls may be added later.
@@ -236,18 +231,18 @@ impl TurnCalls<'_> {
         Some(self.received(result))
     }
 
-    /// Returns the result of a call that has already ended, without waiting. Returns `None` if there is none.
+    /// Returns a result that is already there, without waiting.
     async fn next_ready(&mut self) -> Option<ToolResult> {
-        let next = |cx: &mut Context<'_>| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
+        let next = poll_fn(|cx| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
             Poll::Ready(result) => Poll::Ready(result),
             Poll::Pending => Poll::Ready(None),
-        };
-        let result = poll_fn(next).await?;
+        });
+        let result = next.await?;
         Some(self.received(result))
     }
 
-    /// Records a result for the detection of repeated calls, and sets its position to the index of the call
-    /// in the turn, and its id to that of the provider.
+    /// Records a result for the detection of repeated calls, and gives it the position in the turn and the
+    /// provider's id.
     fn received(&mut self, mut result: ToolResult) -> ToolResult {
         let position = self.dispatch.indexes.get(result.position).copied().unwrap_or(result.position);
         let message = self.conversation.turn_message();
@@ -258,8 +253,8 @@ impl TurnCalls<'_> {
         result.with_position(position)
     }
 
-    /// Adds a result to the turn and emits an event. If the result is an error of the kind `Pending`, marks
-    /// the call as pending instead.
+    /// Adds a result to the turn and emits an event, or marks the call as pending if the result is a
+    /// `Pending` error.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
         match (self.caller.called.take(result.position), &result.outcome) {
             // The agent has not begun again, so its result is lost unless it can still be decided.
@@ -268,7 +263,7 @@ impl TurnCalls<'_> {
             {
                 result.outcome = Err(describe_interrupted(error, child));
             }
-            // An agent called as a tool may have stopped with pending calls. They can be decided later.
+            // An agent called as a tool may have stopped with pending calls, to be decided later.
             (Some(Called { child, .. }), _) if child.is_pending() => {
                 self.conversation.return_called(result.position, child);
                 if result.error().is_some_and(|error| error.pending().is_none()) {
@@ -302,7 +297,7 @@ impl TurnCalls<'_> {
         self.conversation.add_result(result);
     }
 
-    /// Returns whether the result is of a call whose arguments are the answer.
+    /// Returns whether the arguments of the call are the answer.
     fn is_answer(&self, result: &ToolResult) -> bool {
         let message = self.conversation.turn_message();
         message
@@ -310,7 +305,7 @@ impl TurnCalls<'_> {
             .is_some_and(|call| self.answer.is_in(call))
     }
 
-    /// Waits for the results of all calls, and ends the calls of the turn. If calls are pending, the turn stays
+    /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
     /// unfinished, and an error is returned.
     pub(super) async fn finish(&mut self) -> Result<(), AgentError> {
         let finished = self.receive_results().await;
@@ -325,8 +320,8 @@ impl TurnCalls<'_> {
         finished
     }
 
-    /// Waits for the results of all calls. If the run is cancelled or out of time, cancels the running calls.
-    /// Each of them still gets a result.
+    /// Waits for all results. If the run is cancelled or out of time, running calls are cancelled, and
+    /// still get a result.
     async fn receive_results(&mut self) -> Result<(), AgentError> {
         let run = self.scope.run;
         let mut stopped = Ok(());
@@ -339,7 +334,7 @@ impl TurnCalls<'_> {
             match next {
                 Ok(Some(result)) => {
                     self.keep(result);
-                    // Also takes other results that are ready, so that one save contains them all.
+                    // One save contains all results that are ready.
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
@@ -364,7 +359,7 @@ impl TurnCalls<'_> {
         run.check_cancelled()
     }
 
-    /// Cancels the running calls and adds all remaining results to the turn, also of calls that were not started.
+    /// Cancels running calls, and adds results for all remaining ones.
     pub(super) async fn stop(mut self) {
         self.dispatch.batch.cancel();
         while let Some(result) = self.next().await {

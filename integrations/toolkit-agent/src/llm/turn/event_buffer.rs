@@ -5,12 +5,11 @@ use crate::event::RunEvent;
 use toolkit_core::CallId;
 use toolkit_llm::{AssistantMessage, Message};
 
-/// The events of a response that are not emitted until guardrails have checked the response.
+/// The events of a response that wait for guardrails.
 #[derive(Default)]
 pub(in crate::llm) struct EventBuffer {
-    /// The events of messages before a pause of the provider.
     paused: Vec<RunEvent>,
-    /// The events of the latest attempt of the turn.
+    /// The events of the turn's latest attempt.
     events: Vec<RunEvent>,
 }
 
@@ -19,12 +18,12 @@ impl EventBuffer {
         self.events.push(event);
     }
 
-    /// Holds the events of a message that the provider has paused until its continuation was checked.
+    /// Holds the events of a paused message until its continuation was checked.
     pub(super) fn pause(&mut self) {
         self.paused.append(&mut self.events);
     }
 
-    /// Holds the events of paused messages of an earlier run, which has not emitted them.
+    /// Holds the events of paused messages of an earlier run.
     pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
         for message in messages {
             if let Message::Assistant(message) = message {
@@ -33,7 +32,7 @@ impl EventBuffer {
         }
     }
 
-    /// Holds the events of a complete message of an earlier run, which has not emitted them.
+    /// Holds the events of a complete message of an earlier run.
     pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
         self.events.extend(events_of(message, run));
     }
@@ -44,19 +43,13 @@ impl EventBuffer {
         }
     }
 
-    /// Puts a message in place of the held message, and removes the pieces of text and answers that came before it,
-    /// also before a pause.
-    /// Changes no event if the message was already emitted.
+    /// Replaces the held message, and removes the pieces of text and answers before it, also before a
+    /// pause. Changes nothing if the message was already emitted.
     pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
-        // Of several calls with one id, each may be the answer.
-        let is_other = |id: &CallId| {
-            let mut of_id = new.calls.iter().filter(|call| call.id == *id).peekable();
-            of_id.peek().is_some() && of_id.all(|call| !new.is_answer(call))
-        };
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
         self.events.retain(|event| match event {
             RunEvent::Text { .. } => false,
-            RunEvent::CallArguments { call_id, .. } => is_other(call_id),
+            RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
             _ => true,
         });
         for event in &mut self.events {
@@ -70,7 +63,6 @@ impl EventBuffer {
         self.paused.is_empty() && self.events.is_empty()
     }
 
-    /// Removes the events of the latest attempt.
     pub(super) fn clear(&mut self) {
         self.events.clear();
     }
@@ -78,6 +70,19 @@ impl EventBuffer {
     pub(in crate::llm) fn clear_all(&mut self) {
         *self = Self::default();
     }
+}
+
+/// Returns whether a call has this id, and none with this id is the answer.
+fn has_other_call(message: &AssistantMessage, id: &CallId) -> bool {
+    let mut has_call = false;
+    // Of several calls with one id, each may be the answer.
+    for call in message.calls.iter().filter(|call| call.id == *id) {
+        if message.is_answer(call) {
+            return false;
+        }
+        has_call = true;
+    }
+    has_call
 }
 
 fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {

@@ -1,4 +1,4 @@
-//! The pieces of a response while it arrives: their events, and when guardrails hold these back.
+//! The pieces of an arriving response: their events, and when guardrails hold these back.
 
 use super::event_buffer::EventBuffer;
 use crate::conversation::Conversation;
@@ -10,20 +10,18 @@ use toolkit_llm::ModelResponse;
 use toolkit_llm::hosted::HostedCall;
 use toolkit_llm::{AssistantMessage, StreamEvent};
 
-/// The events of the pieces of a response.
 pub(in crate::llm) struct Pieces<'a> {
     pub(in crate::llm) scope: TurnScope<'a>,
     pub(super) buffer: &'a mut EventBuffer,
-    /// Becomes `true` when the guardrails have accepted the input. Until then, no event of the response is
-    /// emitted.
+    /// Whether guardrails have accepted the input. Until then, no event of the response is emitted.
     pub(in crate::llm) gate: &'a AtomicBool,
-    /// Whether the input is checked at the same time as the model answers, or the response is checked afterwards.
-    /// Then no call starts before the complete response, and the turn stays empty until the checks have passed.
+    /// Whether the input is checked beside the model, or the response afterwards. Then no call starts
+    /// before the complete response, and the turn stays empty until the checks have passed.
     pub(super) is_unchecked: bool,
     pub(super) held: HeldPieces,
 }
 
-/// Which events wait until guardrails have checked the response, fewest first.
+/// Which events wait until the response was checked, fewest first.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub(super) enum HeldPieces {
     Nothing,
@@ -33,7 +31,7 @@ pub(super) enum HeldPieces {
 }
 
 impl Pieces<'_> {
-    /// Adds a piece to the message that arrives, and emits its event or holds it back. Ignores events that are no pieces.
+    /// Adds a piece to the arriving message, and emits its event or holds it back. Ignores other events.
     pub(super) fn receive(&mut self, piece: StreamEvent, conversation: &mut Conversation) {
         let scope = self.scope;
         let agent = || scope.agent.to_owned();
@@ -71,7 +69,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Emits the pieces of a response that was not streamed, or holds them back.
+    /// Emits or holds the pieces of a response that was not streamed.
     pub(super) fn emit_whole(&mut self, response: &ModelResponse) {
         let scope = self.scope;
         let agent = || scope.agent.to_owned();
@@ -94,13 +92,13 @@ impl Pieces<'_> {
         }
     }
 
-    /// Emits the event of a piece, or holds it back if at least these pieces are held (`held_from`).
+    /// Emits the event of a piece, unless at least `held_from` is held.
     fn emit(&mut self, held_from: HeldPieces, event: impl FnOnce() -> RunEvent) {
         let run = self.scope.run;
         if !run.has_listener() {
             return;
         }
-        // Events after a stored event are stored too, to preserve their order.
+        // Events after a held event are held too, to preserve their order.
         let is_behind = self.holds_text() && !self.buffer.is_empty();
         if self.held >= held_from || is_behind || !self.gate.load(Ordering::Relaxed) {
             return self.buffer.push(event());
@@ -109,8 +107,7 @@ impl Pieces<'_> {
         run.emit(event);
     }
 
-    /// Emits the complete message of the model. If the message contains an answer and text events wait for
-    /// checks, the event waits, too.
+    /// Emits the complete message, unless it contains an answer and text events wait for checks.
     pub(super) fn emit_message(
         &mut self,
         message: &AssistantMessage,
@@ -120,19 +117,20 @@ impl Pieces<'_> {
         let TurnScope { run, agent, .. } = self.scope;
         let event = || RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
         if self.held == HeldPieces::All {
-            // A check may have changed the response, so the pieces are replaced with those of the new response.
+            // A check may have changed the response, so its own pieces replace the earlier ones.
             self.buffer.clear();
             let agent = || agent.to_owned();
             let within = || run.within();
-            let text_of = |text: &String| (!text.is_empty()).then(|| text.clone());
-            if let Some(text) = text_of(&message.reasoning) {
+            if !message.reasoning.is_empty() {
+                let text = message.reasoning.clone();
                 self.buffer.push(RunEvent::Reasoning { agent: agent(), text, within: within() });
             }
             for call in hosted {
                 let call = Box::new(call.clone());
                 self.buffer.push(RunEvent::HostedCall { agent: agent(), call, within: within() });
             }
-            if let Some(text) = text_of(&message.text) {
+            if !message.text.is_empty() {
+                let text = message.text.clone();
                 self.buffer.push(RunEvent::Text { agent: agent(), text, within: within() });
             }
         }
@@ -143,7 +141,6 @@ impl Pieces<'_> {
         run.emit(event);
     }
 
-    /// Returns whether the event of a message waits for the check of its answer.
     pub(super) fn are_held(&self, message: &AssistantMessage, answer: &FinalAnswer<'_>) -> bool {
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| answer.is_in(call));
         is_answer && self.holds_text()

@@ -5,29 +5,26 @@ use serde_json::Value;
 use std::collections::HashMap;
 use toolkit_core::{ErrorKind, ToolCall, ToolError, ToolResult};
 
-/// The tool name and the normalized arguments of a call. Two calls with equal keys count as the same call.
+/// The tool and the normalized arguments of a call. Calls with equal keys count as the same.
 type Key = (String, String);
 
-/// Counts repeated calls: failures of each distinct call since its last success, and consecutive equal
-/// outputs of the latest call.
+/// Counts failures of each call since its last success, and consecutive equal outputs of the latest call.
 #[derive(Debug)]
 pub(super) struct Repetitions {
     max_failures: u32,
     max_calls: u32,
-    /// For each call, the number of failures since its last success, and the last error message.
+    /// The failures of each call since its last success, and the last error.
     failures: HashMap<Key, (u32, String)>,
-    /// The latest call. `None` if it failed.
+    /// The latest call, unless it failed.
     latest: Option<Latest>,
 }
 
-/// A successful call, and how often it had the same output.
 #[derive(Debug)]
 struct Latest {
     tool: String,
-    /// The arguments as the model wrote them.
     arguments: String,
     output: String,
-    /// The number of consecutive calls with the same tool, arguments and output.
+    /// The number of consecutive equal calls.
     times: u32,
 }
 
@@ -38,8 +35,7 @@ impl Repetitions {
         Self { max_failures, max_calls, failures: HashMap::new(), latest: None }
     }
 
-    /// Returns an error if `call` must not run again, because the same call has failed too often or has had
-    /// the same output too often.
+    /// Returns an error if the same call has failed too often or has had the same output too often.
     pub(super) fn refusal(&self, call: &ToolCall) -> Option<ToolError> {
         let latest = self.latest.as_ref().filter(|latest| latest.times >= self.max_calls);
         if self.failures.is_empty() && latest.is_none() {
@@ -63,8 +59,8 @@ impl Repetitions {
         Some(ToolError::new(ErrorKind::Failed, text).with_brief("Call repeated too often"))
     }
 
-    /// Counts the failure or the output of a call. A success resets the failures of the same call. A failure
-    /// resets the count of equal outputs.
+    /// Counts the failure or the output of a call. A success resets the failures of the same call, and a
+    /// failure the count of equal outputs.
     pub(super) fn record(&mut self, call: &ToolCall, result: &ToolResult) {
         match &result.outcome {
             Ok(_) => {
@@ -84,8 +80,7 @@ impl Repetitions {
                     }
                 }
             }
-            // Neither counts as a failure: a cancelled call was stopped from outside, and a pending call has
-            // not ended.
+            // A cancelled call was stopped from outside, and a pending call has not ended.
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Pending) => {}
             Err(error) => {
                 self.latest = None;
@@ -109,7 +104,7 @@ fn key(call: &ToolCall) -> Key {
     (call.name.clone(), comparable(call.arguments.as_str()))
 }
 
-/// Normalizes arguments for comparison: sorts the members of JSON objects by name.
+/// Sorts the members of JSON objects by name, for comparison.
 fn comparable(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(mut value) => {

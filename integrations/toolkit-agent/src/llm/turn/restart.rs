@@ -10,14 +10,12 @@ use toolkit_core::definition::ToolSource;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{ToolCall, ToolRegistry, ToolResult};
 
-/// The plan for the unfinished calls of a turn that is continued. Calls that are not listed stay pending.
+/// The plan for the unfinished calls of a continued turn. Calls not listed stay pending.
 #[derive(Debug, Default)]
 pub(super) struct Restart {
-    /// The indexes of the calls that run.
     pub(super) positions: Vec<usize>,
-    /// The results of calls that do not run.
     pub(super) results: Vec<ToolResult>,
-    /// The program's approvals of calls that run, by the index of the call.
+    /// The program's approvals, by the index of the call.
     approvals: BTreeMap<usize, Approval>,
 }
 
@@ -32,10 +30,15 @@ impl Restart {
     ) -> Result<Self, AgentError> {
         let mut restart = Self::default();
         let calls = &turn.message().calls;
-        // Calls after an accepted answer had been started, so they are not refused, even if the answer would
-        // be invalid now.
-        let is_invalid = |(position, call)| answer.is_invalid(call) && !turn.has_succeeded(position);
-        let invalid = calls.iter().enumerate().position(is_invalid).unwrap_or(calls.len());
+        // Calls after an accepted answer had been started, so they are not refused, even if the answer
+        // would be invalid now.
+        let mut invalid = calls.len();
+        for (position, call) in calls.iter().enumerate() {
+            if answer.is_invalid(call) && !turn.has_succeeded(position) {
+                invalid = position;
+                break;
+            }
+        }
         let decisions = &run.0.place.decisions;
         for position in turn.unanswered() {
             let Some(call) = calls.get(position) else { continue };
@@ -61,7 +64,7 @@ impl Restart {
                 // The agent had begun, so its call needs no further approval.
                 _ if is_agent => restart.run(position, Some(Approval::Approve)),
                 Some(_) => restart.decide(position, call, decision),
-                // A call that was cut runs by the decision that it ran by.
+                // A call that was cut keeps its earlier decision.
                 None if may_run(turn, position, answer, tools) => {
                     restart.run(position, turn.decided(position).and_then(approval));
                 }
@@ -84,13 +87,12 @@ impl Restart {
         }
     }
 
-    /// Adds a call that runs, with its approval if it has one.
     fn run(&mut self, position: usize, approval: Option<Approval>) {
         self.positions.push(position);
         self.approvals.extend(approval.map(|approval| (position, approval)));
     }
 
-    /// Returns the approvals for the ids under which `calls`, the calls of the turn, run.
+    /// Returns the approvals by the ids under which `calls`, those of the turn, run.
     pub(super) fn approvals(&self, calls: &[ToolCall]) -> DecidedApprovals {
         let mut ids = CallIds::default();
         let mut approvals = DecidedApprovals::new();
@@ -105,7 +107,7 @@ impl Restart {
     }
 }
 
-/// Returns the approval that a decision gives to a call. `None` if the call does not run.
+/// Returns the approval that a decision gives. `None` if the call does not run.
 fn approval(decision: &Decision) -> Option<Approval> {
     match decision {
         Decision::Approve => Some(Approval::Approve),
@@ -115,8 +117,8 @@ fn approval(decision: &Decision) -> Option<Approval> {
     }
 }
 
-/// Returns whether a call without a result may run: it was not started, gives an answer, its tool is marked as
-/// repeatable, or is an agent that has not begun.
+/// Returns whether a call without a result may run: it was not started, gives an answer, its tool is marked
+/// as repeatable, or is an agent that has not begun.
 fn may_run(turn: &Turn, position: usize, answer: &FinalAnswer<'_>, tools: &ToolRegistry) -> bool {
     let Some(call) = turn.message().calls.get(position) else { return false };
     if !turn.may_have_run(position) || answer.is_in(call) {

@@ -4,40 +4,45 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use toolkit_core::{CallId, ToolCall};
 
-/// Moves the `started` calls to the beginning of `calls`. A started call that `calls` lacks is added. Two
-/// calls are the same if they have the same id and name. Returns whether a call was added.
+/// Moves the `started` calls to the beginning of `calls`, and adds those that it lacks. Calls with the same
+/// id and name are the same. Returns whether a call was added.
 pub(super) fn put_first(started: &[ToolCall], calls: &mut Vec<ToolCall>) -> bool {
     if started.is_empty() {
         return false;
     }
     // The model usually repeats the calls in the same order.
-    let is_same = |(one, other): &(&ToolCall, &ToolCall)| one.id == other.id && one.name == other.name;
-    let in_order = started.iter().zip(&*calls).take_while(is_same).count();
+    let mut in_order = 0;
+    for (one, other) in started.iter().zip(&*calls) {
+        if one.id != other.id || one.name != other.name {
+            break;
+        }
+        in_order += 1;
+    }
     let mut missing: HashMap<(&CallId, &str), Cell<usize>> = HashMap::new();
     for call in started.iter().skip(in_order) {
         missing.entry((&call.id, &call.name)).or_default().update(|count| count + 1);
     }
     let count = calls.len();
-    let mut index = 0;
-    calls.retain(|call| {
-        index += 1;
-        let same = missing.get(&(&call.id, call.name.as_str())).filter(|count| count.get() > 0);
-        if let Some(same) = same.filter(|_| index > in_order) {
-            same.update(|count| count - 1);
-            return false;
-        }
-        index > in_order
-    });
+    calls.drain(..in_order);
+    calls.retain(|call| !take_missing(&missing, call));
     calls.splice(..0, started.iter().cloned());
     calls.len() > count
+}
+
+/// Returns whether `missing` counts a call, and counts it no longer.
+fn take_missing(missing: &HashMap<(&CallId, &str), Cell<usize>>, call: &ToolCall) -> bool {
+    match missing.get(&(&call.id, call.name.as_str())) {
+        Some(count) if count.get() > 0 => count.set(count.get() - 1),
+        _ => return false,
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Compares the result of `put_first` with a simple search for each call, in lists with few ids and many
-    /// repetitions.
+    /// Compares `put_first` with a simple search for each call, in lists with few ids and many repetitions.
     #[test]
     fn started_calls_are_first_and_complete() {
         let mut random = 1_u64;

@@ -6,28 +6,25 @@ use toolkit_core::ToolResult;
 use toolkit_core::context::ToolActions;
 use toolkit_llm::FinishReason;
 
-/// The next step of an agent after a complete turn.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     /// The results go back to the model.
     Ask,
     /// The provider has paused the turn, and continues it in the next one.
     Continue,
-    /// The turn gives an answer, which has to be checked.
+    /// The turn gives an answer to be checked.
     Answer {
         text: String,
         finish: FinishReason,
         /// Whether the answer is the arguments of a call, which were checked.
         is_accepted: bool,
     },
-    /// The calls of the turn give no valid answer, and the model answers again.
+    /// The calls give no valid answer. The model answers again.
     Repair {
-        /// What is wrong with the answer.
         invalid: String,
         /// Whether the message contains an answer, which is withheld.
         has_answer: bool,
     },
-    /// Another agent continues the conversation.
     Transfer {
         to: String,
         /// What is wrong with an answer beside the transfer.
@@ -37,7 +34,7 @@ pub(super) enum Step {
     },
 }
 
-/// Returns the step after a turn in which all calls have results.
+/// Returns the step after a turn with all results.
 pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
     let message = turn.message();
     let results = turn.results();
@@ -60,12 +57,10 @@ pub(super) fn next_step(turn: &Turn, answer: &FinalAnswer<'_>) -> Step {
     if !is_answer {
         return if is_paused { Step::Continue } else { Step::Ask };
     }
-    let text = accepted.unwrap_or_else(|| {
-        if is_text {
-            message.text.clone()
-        } else {
-            results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n")
-        }
-    });
+    let text = match accepted {
+        Some(text) => text,
+        None if is_text => message.text.clone(),
+        None => results.iter().map(ToolResult::to_text).collect::<Vec<_>>().join("\n"),
+    };
     Step::Answer { text, finish, is_accepted }
 }

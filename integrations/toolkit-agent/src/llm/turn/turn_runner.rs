@@ -24,14 +24,12 @@ use toolkit_core::Dispatcher;
 use toolkit_llm::{FinishReason, ModelError, ModelResponse};
 use toolkit_llm::{Message, UserMessage};
 
-/// The end of an agent's turns: an answer or a transfer.
 pub(super) enum TurnOutcome {
     Answer(AgentOutput),
-    /// The conversation was transferred to the agent with this name.
+    /// The conversation was transferred to this agent.
     Transfer(String),
 }
 
-/// The work of an agent in a run.
 pub(super) struct TurnRunner<'a> {
     agent: &'a LlmAgent,
     scope: TurnScope<'a>,
@@ -40,12 +38,11 @@ pub(super) struct TurnRunner<'a> {
     meter: Meter,
     buffer: EventBuffer,
     caller: Arc<Caller>,
-    /// The check of the input that runs at the same time as the model. `None` after it has passed.
+    /// The input's check beside the model, until it has passed.
     parallel_check: Option<InputCheck>,
-    /// The dispatcher of the last turn.
     last: Option<Dispatcher>,
     run_tools: Extended,
-    /// The number of answers in a row that broke off.
+    /// The number of consecutive answers that broke off.
     breaks: u32,
 }
 
@@ -67,8 +64,8 @@ impl<'a> TurnRunner<'a> {
         }
     }
 
-    /// Checks the input, and begins the check that runs at the same time as the model. Returns the agent's answer if the
-    /// input was blocked.
+    /// Checks the input, and begins the check beside the model. Returns the agent's answer if the input was
+    /// blocked.
     pub(super) async fn begin(
         &mut self,
         conversation: &mut Conversation,
@@ -79,8 +76,11 @@ impl<'a> TurnRunner<'a> {
             self.buffer.push_paused(conversation.unchecked(), self.scope.run);
         }
         // Calls start after the input has passed its checks.
-        let has_begun = |turn: &Turn| !turn.message().calls.is_empty() || turn.end().is_some();
-        if self.answer.is_repair() || self.own_turn(conversation).is_some_and(has_begun) {
+        let has_begun = match self.own_turn(conversation) {
+            Some(turn) => !turn.message().calls.is_empty() || turn.end().is_some(),
+            None => false,
+        };
+        if self.answer.is_repair() || has_begun {
             return Ok(None);
         }
         if let Some(check) = settings.guards.inputs(self.scope, conversation, false) {
@@ -93,13 +93,11 @@ impl<'a> TurnRunner<'a> {
         Ok(None)
     }
 
-    /// Returns the unfinished turn of this agent.
     fn own_turn<'c>(&self, conversation: &'c Conversation) -> Option<&'c Turn> {
         conversation.turn().filter(|turn| turn.message().agent == self.agent.name())
     }
 
-    /// Makes one turn: asks the model, or continues the unfinished turn, and does what follows from it. Returns `None` if
-    /// another turn follows.
+    /// Makes or continues one turn, and does what follows from it. `None` if another turn follows.
     pub(super) async fn turn(
         &mut self,
         conversation: &mut Conversation,
@@ -121,7 +119,7 @@ impl<'a> TurnRunner<'a> {
             _ => None,
         };
         if open.is_none() {
-            // If another agent has left a turn unfinished, the model reads what this turn contains.
+            // The model reads what another agent's unfinished turn contains.
             conversation.stop_turn(false);
         } else if self.agent.settings.guards.check_answers() {
             // The turn may have begun before the agent had this guardrail.
@@ -141,7 +139,7 @@ impl<'a> TurnRunner<'a> {
         self.follow(conversation, broken).await
     }
 
-    /// Does what follows from a complete turn. `broken` is the error of a message that has broken off. Returns `None` if
+    /// Does what follows from a complete turn. `broken` is the error of a message that broke off. `None` if
     /// another turn follows.
     async fn follow(
         &mut self,
@@ -168,8 +166,8 @@ impl<'a> TurnRunner<'a> {
         Ok(None)
     }
 
-    /// Asks the model or continues the unfinished turn, and waits for the results of all calls. Returns `None` if the
-    /// turn has to be made again.
+    /// Asks the model or continues the unfinished turn, and waits for all results. `None` if the turn has
+    /// to be made again.
     async fn calls(
         &mut self,
         conversation: &mut Conversation,
@@ -205,7 +203,7 @@ impl<'a> TurnRunner<'a> {
             attempt: Attempt::default(),
             dispatch: Dispatch::new(dispatcher.batch([])),
         };
-        // Not reused after a restarted turn, because the dispatcher contains the approvals of this turn.
+        // Not reused after a restart, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
         let response = match restart {
             Some(restart) => Box::pin(calls.restart(restart, guards)).await,
@@ -231,7 +229,7 @@ impl<'a> TurnRunner<'a> {
         Ok(Some(CallsEnd::Turn(broken)))
     }
 
-    /// Holds the events of a complete message of an earlier run, which has not emitted them.
+    /// Holds the events of an earlier run's complete message, which has not emitted them.
     fn hold_message(&mut self, conversation: &Conversation) {
         let settings = &self.agent.settings;
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
@@ -241,28 +239,28 @@ impl<'a> TurnRunner<'a> {
         }
     }
 
-    /// Emits the held events of a turn that has ended, and saves the conversation.
+    /// Emits an ended turn's held events, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
         if conversation.unchecked().is_empty() {
             self.buffer.emit(self.scope.run);
         } else {
-            // The text before a pause is checked together with the rest of the answer.
+            // The text before a pause is checked with the rest of the answer.
             self.buffer.pause();
         }
         self.scope.run.save(conversation).await
     }
 
-    /// Counts an invalid answer of the calls of a turn.
+    /// Counts an invalid answer.
     ///
     /// # Errors
-    /// [`AgentError::InvalidOutput`] if the model has no further attempt.
+    /// [`AgentError::InvalidOutput`] if no attempt is left.
     fn repeat(&mut self, conversation: &mut Conversation, invalid: String) -> Result<(), AgentError> {
         let may_repeat = self.answer.repeat();
         conversation.set_invalid_answers(self.answer.invalid_answers(), true);
         if may_repeat { Ok(()) } else { Err(AgentError::InvalidOutput(invalid)) }
     }
 
-    /// Ends a turn with an invalid answer, which guardrails for answers do not check.
+    /// Ends a turn with an invalid answer, which guardrails do not check.
     fn withhold(&mut self, conversation: &mut Conversation, has_answer: bool) {
         if has_answer && self.agent.settings.guards.check_answers() {
             self.buffer.clear_all();
@@ -284,7 +282,7 @@ impl<'a> TurnRunner<'a> {
         }
         // The answer comes from the other agent.
         let is_withheld = has_answer && self.agent.settings.guards.check_answers();
-        // Recorded first, so that a run that was cut before the end of the turn goes on with the other agent.
+        // Recorded first, so that a run cut before the end of the turn continues with the other agent.
         conversation.record(Entry::Transferred(to.clone()));
         conversation.end_turn(if is_withheld { TurnVerdict::Withheld } else { TurnVerdict::Unchanged });
         if is_withheld && let Some(message) = conversation.latest_message() {
@@ -294,7 +292,7 @@ impl<'a> TurnRunner<'a> {
         Ok(TurnOutcome::Transfer(to))
     }
 
-    /// Checks an answer: its form, then by guardrails. Returns `None` if the model answers again.
+    /// Checks the form of an answer, then its guardrails. `None` if the model answers again.
     async fn judge(
         &mut self,
         conversation: &mut Conversation,
@@ -313,12 +311,12 @@ impl<'a> TurnRunner<'a> {
             self.scope.run.save(conversation).await?;
             return Ok(None);
         }
-        let escalate = conversation
-            .turn()
-            .is_some_and(|turn| turn.results().iter().any(|result| result.actions.escalate));
-        let escalate = escalate || conversation.frame().is_some_and(|frame| frame.escalate);
-        let output = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
-        let output = settings.guards.output(self.scope, conversation, output, &mut self.buffer).await?;
+        let mut escalate = conversation.frame().is_some_and(|frame| frame.escalate);
+        if let Some(turn) = conversation.turn() {
+            escalate |= turn.results().iter().any(|result| result.actions.escalate);
+        }
+        let unchecked = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
+        let output = settings.guards.output(self.scope, conversation, unchecked, &mut self.buffer).await?;
         self.buffer.emit(self.scope.run);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
@@ -327,7 +325,7 @@ impl<'a> TurnRunner<'a> {
     }
 }
 
-/// Returns the response of the model, or the verdicts of the check of the input beside it, unless it has passed.
+/// Returns the model's response, or the verdicts of the input check beside it, unless it has passed.
 async fn response(
     agent: &LlmAgent,
     dispatcher: &Dispatcher,
@@ -336,7 +334,7 @@ async fn response(
 ) -> Result<Result<ModelResponse, Judged>, AgentError> {
     let run = calls.scope.run;
     let gate = calls.pieces.gate;
-    // Pinned here, because a future passed by value makes the future of the run larger.
+    // A future passed by value would make the future of the run larger.
     let ask = pin!(agent.answer(dispatcher, calls));
     if check.is_none() {
         return ask.await.map(Ok);
@@ -347,10 +345,9 @@ async fn response(
     }
 }
 
-/// The end of the calls of a turn.
 enum CallsEnd {
     /// All calls have results. The error is of a stream that broke off after a call had started.
     Turn(Option<ModelError>),
-    /// A guardrail has blocked the input, and the agent answers with this output.
+    /// A guardrail has blocked the input with this answer.
     Input(AgentOutput),
 }

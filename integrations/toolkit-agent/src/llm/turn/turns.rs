@@ -21,10 +21,11 @@ impl RunAgent for LlmAgent {
         run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let frame = conversation.frame();
         // The run may have stopped after the last turn, or after the agent that has taken over.
-        let answered = frame.and_then(|frame| match frame.transfer {
-            Some(_) => frame.output.clone(),
-            None => frame.answer.clone(),
-        });
+        let answered = match frame {
+            Some(frame) if frame.transfer.is_some() => frame.output.clone(),
+            Some(frame) => frame.answer.clone(),
+            None => None,
+        };
         let is_repair = frame.is_some_and(|frame| frame.is_repair);
         let transferred = frame.and_then(|frame| frame.transfer.clone());
         let is_saved = transferred.is_some();
@@ -59,9 +60,8 @@ fn handed_over(to: &str) -> String {
 }
 
 impl LlmAgent {
-    /// Boxes the future of [`turns`](Self::turns), because the futures of a chain of transfers are nested in
-    /// each other. The function is not inlined: otherwise, the stack would hold an unboxed future for each
-    /// agent of the chain.
+    /// Boxes the future of [`turns`](Self::turns), because a chain of transfers nests them. Not inlined:
+    /// otherwise, the stack would hold an unboxed future for each agent of the chain.
     #[inline(never)]
     fn boxed_turns<'a>(
         &'a self,
@@ -72,7 +72,7 @@ impl LlmAgent {
         Box::pin(self.turns(conversation, run, is_repair))
     }
 
-    /// Calls the model and runs its tool calls, turn by turn, until a turn gives the answer or transfers the
+    /// Calls the model and runs its tool calls, until a turn gives the answer or transfers the
     /// conversation.
     async fn turns(
         &self,
@@ -102,8 +102,8 @@ mod tests {
         size_of::<F>()
     }
 
-    /// The future of a run is moved into a box once for each run. Functions that take a future by value once
-    /// made this future four times as large.
+    /// The future of a run is moved into a box once, and a function that takes a future by value can make
+    /// it four times as large.
     #[test]
     fn the_future_of_a_run_is_small() {
         let size = size_of_future(LlmAgent::turns);

@@ -44,7 +44,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Replaces all characters outside of ASCII, and some ASCII characters, with escape sequences.
+/// Escapes all characters outside of ASCII, and some within.
 fn escaped(json: &str) -> String {
     let mut written = String::new();
     for c in json.chars() {

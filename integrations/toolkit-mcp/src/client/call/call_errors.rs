@@ -11,18 +11,16 @@ use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
 
 impl RemoteCall<'_> {
-    /// Creates an error for the model from the name of the server, the fault `what`, and the advice.
     pub(crate) fn error(&self, what: &str, advice: &str) -> ToolError {
         ToolError::failed(format_args!("MCP server `{}` {what}; {advice}", self.settings().name))
     }
 
-    /// Creates the error for a connection that was lost during the call.
     pub(super) fn lost(&self, reason: &str) -> ToolError {
         self.unknown("was lost during the call", "try again").with_details(reason)
     }
 
-    /// Creates the error for a call that may have been executed. If the tool may be called again, the error contains
-    /// `advice`.
+    /// Creates the error for a call that may have been executed. It contains `advice` if the tool may be
+    /// called again.
     pub(super) fn unknown(&self, what: &str, advice: &str) -> ToolError {
         let is_repeatable = self.tool.definition.metadata.is_repeatable();
         let advice =
@@ -34,7 +32,6 @@ impl RemoteCall<'_> {
         self.unknown("broke off its answer", "try again")
     }
 
-    /// Converts the failure of one HTTP request.
     #[cfg(feature = "client-http")]
     pub(super) fn of_http(&self, failure: &crate::client::failures::Failure) -> ToolError {
         use crate::client::failures::Failure;
@@ -47,7 +44,7 @@ impl RemoteCall<'_> {
                 let pause = pause.unwrap_or(Duration::from_secs(1));
                 ToolError::rate_limited(self.context.tool_name().as_str(), pause).with_retryable(true)
             }
-            // The server has not executed the call, and would refuse it again.
+            // The server would refuse the call again.
             Failure::Status {
                 status: status @ (400 | 403..=406 | 411 | 413..=415 | 421 | 422 | 431),
                 ..
@@ -66,14 +63,13 @@ impl RemoteCall<'_> {
         }
     }
 
-    /// Converts a protocol error that the server has returned.
     pub(super) fn of_protocol(&self, data: &ErrorData) -> ToolError {
         let message = short(&clean(&data.message));
         let tool = self.context.tool_name();
         match data.code {
             TOO_LARGE => self.too_large(),
             INVALID => self.invalid(),
-            // According to the protocol, an unknown tool is an invalid parameter, too.
+            // An unknown tool is an invalid parameter, too.
             ErrorCode::INVALID_PARAMS if message.to_lowercase().contains("unknown tool") => {
                 let text =
                     format!("Tool `{tool}` is no longer offered by MCP server `{}`", self.settings().name);
@@ -91,7 +87,7 @@ impl RemoteCall<'_> {
         }
     }
 
-    /// Creates the error for an answer without anything to read. The server has answered, so the tool may have run.
+    /// Creates the error for an answer without anything to read. The tool may have run.
     pub(super) fn invalid(&self) -> ToolError {
         self.unknown("sent an answer that cannot be read", "try again")
     }

@@ -23,25 +23,21 @@ use toolkit_core::context::TraceContext;
 use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolContext, ToolError, ToolOutput};
 
-/// The maximum number of requests in one call. Each request after the first answers questions of the server,
-/// or only continues the call.
+/// The maximum number of requests in one call. All but the first answer questions of the server, or only
+/// continue the call.
 const ROUNDS: usize = 16;
 
-/// The pause before a request that only continues an earlier request.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the error for a call that was not sent, because there is no connection.
 pub(crate) fn unreachable(server: &str) -> ToolError {
     let advice = "try again later, or continue without its tools";
     ToolError::failed(format_args!("MCP server `{server}` is not reachable; {advice}")).with_retryable(true)
 }
 
-/// One call of a server's tool.
 pub(crate) struct RemoteCall<'a> {
     session: &'a Session,
     pub(crate) tool: &'a RemoteTool,
     pub(crate) context: &'a ToolContext,
-    /// Whether the server has ended the session instead of executing the call.
     is_expired: AtomicBool,
 }
 
@@ -55,10 +51,9 @@ impl<'a> RemoteCall<'a> {
         self.is_expired.load(Ordering::Relaxed)
     }
 
-    /// Runs the call to its end, and answers the server's questions on the way.
     pub(crate) async fn run(&self, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let limit = self.settings().max_call_time;
-        // With questions to the user, which this limit ends as well.
+        // This limit also ends questions to the user.
         timeout(limit, self.rounds(arguments)).await.unwrap_or_else(|_| Err(self.timed_out(limit)))
     }
 
@@ -80,9 +75,9 @@ impl<'a> RemoteCall<'a> {
         Err(self.error("asked too many questions", "use another tool"))
     }
 
-    /// Checks structured content against the output schema of the tool. Content with a number that a JSON value cannot
-    /// hold is left out, and may be missing: the text of the result has the number. The error contains the text of the
-    /// refused result, because the tool has already run.
+    /// Checks structured content against the output schema of the tool. Content with a number that a JSON
+    /// value cannot hold is left out, and may be missing: the text has the number. The error contains the
+    /// text of the refused result, because the tool has already run.
     fn checked(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         let Some(schema) = self.tool.definition.output_schema().filter(|_| self.settings().check_results)
         else {
@@ -100,14 +95,15 @@ impl<'a> RemoteCall<'a> {
             },
         };
         let what = format!("broke the output schema of the tool: {fault}");
-        let advice = "the tool has run, so check before trying again";
+        let mut advice = "the tool has run, so check before trying again".to_owned();
         let text = short(&clean(&output.to_text()));
-        let advice =
-            if text.is_empty() { advice.to_owned() } else { format!("{advice}. It returned: {text}") };
+        if !text.is_empty() {
+            advice.push_str(". It returned: ");
+            advice.push_str(&text);
+        }
         Err(self.error(&what, &advice))
     }
 
-    /// Sends one request and waits for the response.
     async fn once(&self, params: CallToolRequestParams) -> Result<ServerResult, ToolError> {
         let span = self.session.open_span("tools/call", RequestTarget::Tool(&self.tool.name));
         let response = span.around(self.exchange(params, &span)).await;
@@ -119,14 +115,13 @@ impl<'a> RemoteCall<'a> {
         response
     }
 
-    /// Sends one request and waits for the response. Passes progress reports on while the request runs.
+    /// Sends one request and waits for the response. Passes on progress reports meanwhile.
     async fn exchange(
         &self,
         params: CallToolRequestParams,
         span: &RequestSpan,
     ) -> Result<ServerResult, ToolError> {
-        // Declared before `reports`, and thus dropped after it. Dropping `pending` removes the sink of the reports,
-        // which is no longer used then.
+        // Dropped after `reports`: dropping `pending` removes their sink.
         let mut pending: Option<Pending> = None;
         let reports = Arc::new(Reports::default());
         let mut request = CallToolRequest::new(params);
@@ -137,7 +132,7 @@ impl<'a> RemoteCall<'a> {
         let ended = &self.session.wire.ended;
         let sending = self.session.send(ClientRequest::CallToolRequest(request), self.options());
         tokio::pin!(sending);
-        // A server that reports the same progress again and again makes none.
+        // Repeating the same progress is no progress.
         let mut progress = f64::NEG_INFINITY;
         loop {
             let response = async {
@@ -187,7 +182,7 @@ impl<'a> RemoteCall<'a> {
         &self.session.handler.settings
     }
 
-    /// Returns the options of a request, with the trace context of the call.
+    /// Adds the trace context of the call.
     fn options(&self) -> PeerRequestOptions {
         let options = PeerRequestOptions::no_options();
         let Some(trace) = self.context.extension::<TraceContext>() else { return options };
@@ -209,7 +204,7 @@ impl<'a> RemoteCall<'a> {
         self.context.progress(fraction, message.unwrap_or_else(|| report.progress.to_string()));
     }
 
-    /// Returns the answers to the questions of the server, and the request state to send back.
+    /// Returns the answers to the server's questions, and the request state to send back.
     async fn answers(
         &self,
         required: InputRequiredResult,
@@ -236,10 +231,12 @@ impl<'a> RemoteCall<'a> {
             };
             answers.insert(key, answer);
         }
-        Ok(((!answers.is_empty()).then_some(answers), required.request_state))
+        if answers.is_empty() {
+            return Ok((None, required.request_state));
+        }
+        Ok((Some(answers), required.request_state))
     }
 
-    /// Converts the failure of an HTTP request without an answer.
     #[cfg(feature = "client-http")]
     fn lost_request(&self, error: &(dyn std::error::Error + 'static), details: &str) -> ToolError {
         use crate::client::failures::HttpFault;
@@ -280,7 +277,7 @@ impl<'a> RemoteCall<'a> {
             ServiceError::TransportClosed if self.session.wire.ended.is_cancelled() => {
                 self.lost(&self.session.wire.reason())
             }
-            // Over HTTP, this error means that the stream with the answer to this call ended early.
+            // Over HTTP, the stream with the answer ended early.
             ServiceError::TransportClosed => self.broken_off(),
             error if error.is_authorization_required() => self.no_access(),
             ServiceError::TransportSend(_) if details.contains("exceeded the maximum size") => {

@@ -6,6 +6,7 @@ use crate::client::transport::{ChildTransport, McpCommand, ServerLines};
 use crate::macros::debug;
 use crate::mcp_error::McpError;
 use crate::request_span::NetworkPath;
+use std::future::ready;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +18,8 @@ use toolkit_core::__private::lock;
 type Connecting = Pin<Box<dyn Future<Output = Result<Running, McpError>> + Send>>;
 type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 
-/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte streams.
+/// The address of a server: a [command](McpCommand), a URL (feature `client-http`), or a pair of byte
+/// streams.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::{McpClient, McpEndpoint};
@@ -29,13 +31,13 @@ type Connector = dyn Fn(Attempt) -> Connecting + Send + Sync;
 #[derive(Clone)]
 pub struct McpEndpoint {
     connector: Arc<Connector>,
-    /// The default name for the server in messages.
+    /// The default name of the server in messages.
     pub(crate) label: String,
-    /// Whether the endpoint can be connected more than once.
+    /// Whether it can be connected more than once.
     pub(crate) is_reusable: bool,
-    /// Whether the server needs a handshake with `initialize`, as far as known.
+    /// Whether the server needs `initialize`, as far as known.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// The time for a login, in addition to the time for connecting.
+    /// The time for a login, added to that for connecting.
     pub(crate) login_time: Duration,
     pub(super) path: NetworkPath,
 }
@@ -56,22 +58,19 @@ impl McpEndpoint {
         }
     }
 
-    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line. A lost
-    /// connection cannot be restored.
+    /// Creates the endpoint of a server behind a pair of byte streams, with one message per line.
+    ///
+    /// A lost connection cannot be restored.
     pub fn streams(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
         let streams = Mutex::new(Some((reader, writer)));
-        let open = move || {
-            let streams = lock(&streams).take();
-            std::future::ready(streams.ok_or_else(|| io::Error::other("the streams work only once")))
-        };
-        Self { is_reusable: false, ..Self::streams_from(open) }
+        Self { is_reusable: false, ..Self::streams_from(move || ready(take_once(&streams))) }
     }
 
-    /// Creates the endpoint of a server from a function. The function opens a pair of byte streams, such as
-    /// the halves of a socket, and is called again after the connection was lost.
+    /// Creates an endpoint from a function that opens a pair of byte streams, such as the halves of a socket.
+    /// It is called again after the connection was lost.
     ///
     /// ```
     /// use tokio::net::TcpStream;
@@ -87,28 +86,40 @@ impl McpEndpoint {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        Self::new("mcp".to_owned(), move |attempt| {
-            let opened = open();
-            async move {
-                let (reader, writer) = opened.await.map_err(|error| unreachable(&error))?;
-                let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
-                attempt.serve(lines).await
-            }
-        })
+        Self::new("mcp".to_owned(), move |attempt| serve_streams(attempt, open()))
     }
 
-    /// Connects and runs the handshake.
     pub(super) fn connect(&self, attempt: Attempt) -> Connecting {
         (self.connector)(attempt)
     }
 }
 
+fn take_once<S>(streams: &Mutex<Option<S>>) -> io::Result<S> {
+    lock(streams).take().ok_or_else(|| io::Error::other("the streams work only once"))
+}
+
+async fn serve_streams<R, W>(
+    attempt: Attempt,
+    opening: impl Future<Output = io::Result<(R, W)>>,
+) -> Result<Running, McpError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (reader, writer) = opening.await.map_err(|error| unreachable(&error))?;
+    let lines = ServerLines::new(reader, writer, attempt.limit, attempt.wire.clone());
+    attempt.serve(lines).await
+}
+
+async fn serve_child(attempt: Attempt, command: McpCommand) -> Result<Running, McpError> {
+    let child = ChildTransport::spawn(&command, attempt.limit, &attempt.wire)?;
+    attempt.serve(child).await
+}
+
 impl From<McpCommand> for McpEndpoint {
     fn from(command: McpCommand) -> Self {
-        let mut endpoint = Self::new(command.label(), move |attempt| {
-            let spawned = ChildTransport::spawn(&command, attempt.limit, &attempt.wire);
-            async move { attempt.serve(spawned?).await }
-        });
+        let label = command.label();
+        let mut endpoint = Self::new(label, move |attempt| serve_child(attempt, command.clone()));
         endpoint.path.transport = Some("pipe");
         endpoint
     }

@@ -1,9 +1,9 @@
 //! The handshake: finds the version of the protocol that client and server share.
 //!
-//! A server of version 2026-07-28 answers `server/discover`, an earlier server answers `initialize`. The client begins with
-//! `server/discover`. On a stream, silence has two meanings: the server is still starting, or ignores the unknown request.
-//! Therefore, `initialize` follows after a moment, and the first usable answer decides. The other answer arrives later and
-//! belongs to no request of the connection, so the SDK drops it.
+//! A server of version 2026-07-28 answers `server/discover`, an earlier one `initialize`. The client begins
+//! with `server/discover`. On a stream, silence has two meanings: the server is still starting, or ignores
+//! the unknown request. Therefore, `initialize` follows after a moment, and the first usable answer decides.
+//! The other answer belongs to no request of the connection, so the SDK drops it.
 
 use super::server_requests::ServerRequestHandler;
 use crate::client::failures::{ends_probe, of_transport, refused};
@@ -18,6 +18,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RoleClient, RunningService, TxJsonRpcMessage, serve_directly};
 use rmcp::transport::Transport;
+use serde_json::Value;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -25,31 +26,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// The ids of the requests. The SDK counts its own requests from zero.
+/// The SDK counts its own requests from zero.
 const DISCOVER: RequestId = RequestId::Number(i32::MAX as i64 - 2);
 const DISCOVER_AGAIN: RequestId = RequestId::Number(i32::MAX as i64 - 1);
 const INITIALIZE: RequestId = RequestId::Number(i32::MAX as i64);
 
-/// The wait for the end of a stream that refuses a message.
+/// The wait for the end after a refused message.
 const ENDING: Duration = Duration::from_secs(1);
 
 pub(super) type Running = RunningService<RoleClient, ServerRequestHandler>;
 
-/// The inputs of one attempt to connect.
 pub(super) struct Attempt {
     pub(super) handler: ServerRequestHandler,
     pub(super) wire: Arc<Wire>,
     pub(super) protocol: McpProtocol,
-    /// The time without an answer to `server/discover` after which `initialize` is sent, too.
+    /// The wait for an answer to `server/discover` before `initialize` is sent, too.
     pub(super) silence: Duration,
-    /// The memory of the endpoint, which says whether the server needs `initialize`.
+    /// The endpoint's memory of whether the server needs `initialize`.
     pub(super) is_legacy: Arc<AtomicBool>,
-    /// The maximum size of a message, in bytes.
     pub(super) limit: usize,
 }
 
 impl Attempt {
-    /// Runs the handshake over a transport.
     pub(super) async fn serve(
         self,
         transport: impl Transport<RoleClient> + 'static,
@@ -60,7 +58,6 @@ impl Attempt {
     }
 }
 
-/// The requests without an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Discover,
@@ -81,7 +78,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         Self { transport, attempt, waiting: Waiting::Discover }
     }
 
-    /// Runs the handshake and returns the server's description of itself. Remembers whether the server needs `initialize`.
+    /// Returns the server's description of itself. Remembers whether it needs `initialize`.
     async fn run(mut self) -> Result<ServerPeerInfo, McpError> {
         let info = self.negotiate().await?;
         self.attempt.is_legacy.store(info.protocol_version.has_initialize(), Ordering::Relaxed);
@@ -153,8 +150,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     async fn initialized(&mut self, answer: Answer) -> Result<ServerPeerInfo, McpError> {
         match answer {
             Ok(ServerResult::InitializeResult(result)) => {
-                let notification = InitializedNotification::default();
-                let notification = ClientNotification::InitializedNotification(notification);
+                let initialized = InitializedNotification::default();
+                let notification = ClientNotification::InitializedNotification(initialized);
                 self.send(JsonRpcMessage::notification(notification)).await?;
                 Ok(result.into())
             }
@@ -163,7 +160,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         }
     }
 
-    /// Waits for an answer to one of the two requests. This method is cancel safe: dropping the future loses no answer.
+    /// Waits for an answer to one of the two requests. Cancel safe: dropping the future loses no answer.
     async fn answer(&mut self) -> Result<(RequestId, Answer), McpError> {
         while let Some(message) = self.transport.receive().await {
             match message {
@@ -185,7 +182,7 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
                         let early = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
                         JsonRpcMessage::error(early, Some(request.id))
                     };
-                    // A separate task, because this future may be dropped.
+                    // This future may be dropped.
                     tokio::spawn(self.transport.send(answer));
                 }
                 JsonRpcMessage::Notification(message) => {
@@ -198,8 +195,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         Err(self.ended())
     }
 
-    /// Returns the request that an answer belongs to. Some servers answer an unknown request without its id, and some
-    /// write a number as a string.
+    /// Returns the request that an answer belongs to. Some servers answer an unknown request without its id,
+    /// and some write a number as a string.
     fn request(&self, id: Option<&RequestId>) -> Option<RequestId> {
         match id.map(ToString::to_string) {
             None if self.waiting == Waiting::Initialize => Some(INITIALIZE),
@@ -228,8 +225,8 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
         McpError::new(McpErrorKind::Connection, self.attempt.wire.reason())
     }
 
-    /// Remembers that the server may need `initialize` as the first request, because it ended the connection at
-    /// `server/discover`.
+    /// Remembers that the server ended the connection at `server/discover`, so it may need `initialize`
+    /// first.
     fn remember_end(&self) {
         if self.waiting != Waiting::Initialize && self.attempt.protocol == McpProtocol::Auto {
             self.attempt.is_legacy.store(true, Ordering::Relaxed);
@@ -237,24 +234,21 @@ impl<'a, T: Transport<RoleClient> + 'static> Handshake<'a, T> {
     }
 }
 
-/// The refusal of `server/discover`.
 struct Refusal {
     error: McpError,
     next: Next,
 }
 
-/// The request that follows a refusal.
 #[derive(PartialEq, Eq)]
 enum Next {
     /// The server does not speak version 2026-07-28.
     Initialize,
-    /// The server refuses the version, and lists it as supported.
+    /// The server refuses the version, although it lists it as supported.
     DiscoverAgain,
     /// The server speaks the version, and refuses this client.
     Nothing,
 }
 
-/// Returns the description of a server that speaks version 2026-07-28.
 fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
     let version = ProtocolVersion::V_2026_07_28;
     let legacy = |error: McpError| Refusal { error, next: Next::Initialize };
@@ -267,9 +261,7 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
         }
         Ok(_) => Err(legacy(invalid("the server's answer to `server/discover` is invalid"))),
         Err(error) => {
-            let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
-            let is_supported =
-                supported.is_some_and(|supported| supported.iter().any(|known| known == version.as_str()));
+            let is_supported = lists_as_supported(&error, version.as_str());
             let next = match error.code {
                 ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH => Next::Nothing,
                 ErrorCode::UNSUPPORTED_PROTOCOL_VERSION if is_supported => Next::DiscoverAgain,
@@ -278,6 +270,12 @@ fn discovered(answer: Answer) -> Result<ServerPeerInfo, Refusal> {
             Err(Refusal { error: refused("server/discover", &error), next })
         }
     }
+}
+
+fn lists_as_supported(error: &ErrorData, version: &str) -> bool {
+    let Some(data) = &error.data else { return false };
+    let Some(supported) = data.get("supported").and_then(Value::as_array) else { return false };
+    supported.iter().any(|known| known == version)
 }
 
 fn invalid(text: &str) -> McpError {

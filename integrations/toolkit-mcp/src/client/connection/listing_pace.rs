@@ -3,37 +3,33 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest pause between two listings of the tools.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest pause between two listings of the tools, so that a server cannot make the client list continuously. After
-/// this time without a listing, the next pause is shorter again.
+/// The longest pause between two listings, so that a server cannot make the client list continuously.
+///
+/// After this time without a listing, the next pause is shorter again.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// The pace of the listings. Each listing doubles the pause after it, and quiet times halve the pause.
+/// Each listing doubles the pause after it, and quiet times halve it.
 #[derive(Debug)]
 pub(crate) struct ListingPace {
     last: Instant,
-    /// How often the shortest pause was doubled.
     doublings: u32,
 }
 
 impl ListingPace {
-    /// Begins after the first listing of a connection.
     pub(crate) fn new() -> Self {
         Self { last: Instant::now(), doublings: 0 }
     }
 
-    /// Returns the time of the next listing at the earliest.
     pub(crate) fn earliest(&self) -> Instant {
         let pause = SHORTEST_PAUSE.saturating_mul(2_u32.saturating_pow(self.doublings));
         self.last + pause.min(LONGEST_PAUSE)
     }
 
-    /// Remembers that a listing has begun.
     pub(crate) fn lists(&mut self) {
-        let quiet = self.last.elapsed().as_secs() / LONGEST_PAUSE.as_secs();
-        let quiet = u32::try_from(quiet).unwrap_or(u32::MAX);
+        let pauses = self.last.elapsed().as_secs() / LONGEST_PAUSE.as_secs();
+        let quiet = u32::try_from(pauses).unwrap_or(u32::MAX);
         // More doublings than for the longest pause would outlast the announcements.
         self.doublings = (self.doublings.saturating_sub(quiet) + 1).min(7);
         self.last = Instant::now();
@@ -45,7 +41,7 @@ mod tests {
     use super::*;
     use tokio::time::{advance, sleep_until};
 
-    /// Lists after a quiet time, and returns the pause after it in milliseconds.
+    /// Returns the pause in milliseconds.
     async fn pause_after(pace: &mut ListingPace, quiet: Duration) -> u128 {
         advance(quiet).await;
         sleep_until(pace.earliest()).await;

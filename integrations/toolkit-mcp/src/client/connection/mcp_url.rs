@@ -17,19 +17,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use toolkit_http::client::{HttpClient, HttpLimits, url_secrets};
 
-/// The maximum number of requests still waiting for a response, for one connection. The server of this crate
-/// executes as many calls at once.
+/// The maximum number of pending requests for one connection. The server of this crate executes as many calls
+/// at once.
 const MAX_REQUESTS: usize = 1_000;
 
-/// The headers of requests that a program cannot set.
 const PROTOCOL_HEADERS: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
 
 /// The URL of a server with streamable HTTP.
 ///
-/// Redirects are not followed, because they would carry the token to another host. The platform checks
-/// certificates. Connections go through the proxy in the environment variables `HTTPS_PROXY`, `HTTP_PROXY`,
-/// `ALL_PROXY` and `NO_PROXY`, if it begins with `http://`. A user name and a password in the URL are sent as the header
-/// `Authorization`. The host is written in ASCII.
+/// Redirects are not followed: they would carry the token to another host. The platform checks certificates.
+/// Connections go through the proxy in `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, if it begins
+/// with `http://`. A user name and a password in the URL are sent as `Authorization`. The host is written in
+/// ASCII.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpUrl;
@@ -46,7 +45,7 @@ pub struct McpUrl {
     token: Option<Arc<dyn DynTokenSource>>,
     /// What is wrong with the token.
     fault: Option<&'static str>,
-    /// The time for a login, in addition to the time for connecting.
+    /// The time for a login, added to that for connecting.
     login_time: Duration,
 }
 
@@ -68,11 +67,13 @@ impl McpUrl {
         self
     }
 
-    /// Sends a fixed bearer token with every request. Spaces and line breaks around the token are ignored. Give it
-    /// without the word `Bearer`; otherwise, connecting fails.
+    /// Sends a fixed bearer token with every request.
+    ///
+    /// White space around the token is ignored. Give it without the word `Bearer`; otherwise, connecting
+    /// fails.
     pub fn with_bearer_token(self, token: impl Into<String>) -> Self {
-        let token = token.into();
-        let token = token.trim();
+        let given = token.into();
+        let token = given.trim();
         Self { fault: bearer_fault(token), ..self.with_token_source(token.to_owned()) }
     }
 
@@ -83,7 +84,7 @@ impl McpUrl {
         self
     }
 
-    /// Logs in when the server requires it, and sends the tokens of the login to this URL only.
+    /// Logs in when the server requires it. The tokens are sent to this URL only.
     #[cfg(feature = "auth")]
     pub fn with_login(mut self, login: Login) -> Self {
         if login.has_user() {
@@ -93,9 +94,11 @@ impl McpUrl {
         self.with_token_source(tokens)
     }
 
-    /// Returns the host of the URL, used as the name of the server.
     fn label(&self) -> String {
-        ServerUrl::parse(&self.url).map_or_else(|_| "mcp".to_owned(), |url| url.host())
+        match ServerUrl::parse(&self.url) {
+            Ok(url) => url.host(),
+            Err(_) => "mcp".to_owned(),
+        }
     }
 
     fn path(&self) -> NetworkPath {
@@ -111,7 +114,7 @@ impl McpUrl {
         }
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {
-            // The value may be a secret, so messages do not show it.
+            // The value may be a secret.
             let parsed = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
             let Some((name, mut value)) = parsed else {
                 return Err(invalid(format!("the header `{name}` is illegal; use visible ASCII characters")));
@@ -138,10 +141,10 @@ impl McpUrl {
         config.max_sse_event_size = attempt.limit;
         config.max_json_response_size = attempt.limit;
         config.max_concurrent_requests = MAX_REQUESTS;
-        // The SDK would open a new session without listing the tools again, and would report calls that may have
-        // been executed as failed. Instead, the client opens a new connection.
+        // The SDK would open a new session without listing the tools again, and would report calls that may
+        // have been executed as failed. The client opens a new connection instead.
         config.reinit_on_expired_session = false;
-        // Over HTTP, a server that runs answers each request with a status.
+        // Over HTTP, a running server answers each request with a status.
         attempt.silence = Duration::MAX;
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let running = attempt.serve(transport).await?;
@@ -154,8 +157,8 @@ impl McpUrl {
     }
 }
 
-/// Returns an HTTP client without limits: those of the caller and of the SDK hold, for the time of a call and the size
-/// of a message. A session has a stream that does not end.
+/// Returns an HTTP client without limits: those of the caller and of the SDK hold. A session has a stream
+/// that does not end.
 fn http_client() -> HttpClient {
     let limits = HttpLimits::default()
         .with_connect(Duration::MAX)
@@ -165,13 +168,15 @@ fn http_client() -> HttpClient {
     HttpClient::new(limits).with_kept_connections()
 }
 
-/// Returns what is wrong with a fixed token. The token is a secret, so the text does not show it.
+/// Returns what is wrong with a token, without it.
 fn bearer_fault(token: &str) -> Option<&'static str> {
     if token.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
         return Some("`with_bearer_token`: give the token without `Bearer `");
     }
-    let cure = "`with_bearer_token`: the token has a line break or another character that no header can have";
-    HeaderValue::from_str(token).is_err().then_some(cure)
+    if HeaderValue::from_str(token).is_ok() {
+        return None;
+    }
+    Some("`with_bearer_token`: the token has a line break or another character that no header can have")
 }
 
 impl From<McpUrl> for McpEndpoint {
@@ -185,5 +190,5 @@ impl From<McpUrl> for McpEndpoint {
     }
 }
 
-// The URL may contain secrets, so only its host is shown.
+// The URL may contain secrets.
 debug!(McpUrl, self, "host": self.label(), "headers": self.headers.keys());

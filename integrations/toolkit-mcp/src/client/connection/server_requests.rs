@@ -19,18 +19,17 @@ use tokio::time::Instant;
 use toolkit_core::__private::lock;
 use toolkit_core::foreign::shorten;
 
-/// The maximum length of a log message in an event, in characters of JSON.
+/// The limit in characters of JSON.
 const LONGEST_LOG: usize = 8_192;
 
-/// The maximum number of questions that wait for the user at the same time. Further questions are declined.
+/// Further questions are declined.
 pub(crate) const MOST_QUESTIONS: usize = 16;
 
-/// The maximum number of questions within [`MINUTE`]. Further questions are declined.
+/// Further questions are declined.
 const MOST_QUESTIONS_PER_MINUTE: usize = 60;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The number of questions since a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QuestionCount {
     since: Instant,
@@ -54,21 +53,17 @@ impl QuestionCount {
     }
 }
 
-/// The handler for the requests and notifications that a server sends over one connection.
 #[derive(Clone)]
 pub(crate) struct ServerRequestHandler {
     pub(crate) settings: Arc<ClientSettings>,
     pub(crate) events: broadcast::Sender<McpEvent>,
-    /// Notified when the server says that its tools changed.
     pub(crate) tools_changed: Arc<Notify>,
-    /// The permits of further questions to the user.
     pub(crate) questions: Arc<Semaphore>,
     /// The questions of all connections, which a server may end and begin as often as it likes.
     pub(crate) asked: Arc<Mutex<QuestionCount>>,
 }
 
 impl ServerRequestHandler {
-    /// Asks the user, on behalf of the server.
     pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let Ok(_permit) = self.questions.try_acquire() else {
             return ElicitResult::new(ElicitationAction::Decline);
@@ -79,17 +74,15 @@ impl ServerRequestHandler {
         elicit(self.settings.elicitation.as_deref(), &self.settings.name, request).await
     }
 
-    /// Emits a log message of the server as an event.
     pub(super) fn log(&self, message: LoggingMessageNotificationParam) {
-        let level = serde_json::to_value(message.level).unwrap_or_default();
-        let level = level.as_str().unwrap_or_default().to_owned();
+        let level_name = serde_json::to_value(message.level).unwrap_or_default();
+        let level = level_name.as_str().unwrap_or_default().to_owned();
         let text = message.data.to_string();
         let is_short = text.len() <= LONGEST_LOG;
         let data = if is_short { message.data } else { shorten(text, LONGEST_LOG).into() };
         self.emit(McpEvent::Log { level, logger: message.logger, data });
     }
 
-    /// Emits an event. If there are no listeners, nothing happens.
     pub(crate) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
@@ -99,10 +92,10 @@ impl ClientHandler for ServerRequestHandler {
     fn get_info(&self) -> ClientConfig {
         let ClientSettings { client_name, client_version, elicitation, .. } = &*self.settings;
         let mut capabilities = ClientCapabilities::default();
-        capabilities.elicitation = elicitation.as_ref().map(|_| {
-            let forms = FormElicitationCapability::default();
-            ElicitationCapability::new().with_form(forms).with_url(UrlElicitationCapability::default())
-        });
+        if elicitation.is_some() {
+            let forms = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+            capabilities.elicitation = Some(forms.with_url(UrlElicitationCapability::default()));
+        }
         ClientConfig::new(capabilities, Implementation::new(client_name, client_version))
     }
 

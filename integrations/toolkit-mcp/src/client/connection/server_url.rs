@@ -6,19 +6,15 @@ use http::header::HeaderValue;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use toolkit_http::client::parse_url;
 
-/// The ASCII characters that a path and a query have only percent-encoded.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
-/// The URL of a server.
 pub(super) struct ServerUrl {
-    /// The URL without the user name and the password in it.
     pub(super) uri: Uri,
-    /// The header `Authorization` with the user name and the password of the URL, if it has any.
     pub(super) authorization: Option<HeaderValue>,
 }
 
 impl ServerUrl {
-    /// Parses a URL. Characters that a path or a query cannot have are percent-encoded. Errors do not show the URL,
+    /// Parses a URL, and percent-encodes characters of its path and query. Errors do not show the URL,
     /// because it may contain secrets.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
         let Some((scheme, rest)) = url.trim().split_once("://") else {

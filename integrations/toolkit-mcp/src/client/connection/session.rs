@@ -22,32 +22,30 @@ use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 use toolkit_core::foreign::clean;
 
-/// The longest time without an answer to `server/discover` after which `initialize` is sent, too.
+/// The longest wait for an answer to `server/discover` before `initialize` is sent, too.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// The time between attempts to read a stale tool list again.
 const RETRY: Duration = Duration::from_secs(60);
 
 /// The shortest and the longest time for which a tool list counts as fresh.
 const FRESH: (Duration, Duration) = (LONGEST_PAUSE, Duration::from_secs(24 * 3_600));
 
-/// The maximum time for closing a connection. After this time, the connection is cut.
+/// The time for closing a connection before it is cut.
 pub(crate) const CLOSING: Duration = Duration::from_secs(10);
 
 /// A server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct McpServerInfo {
-    /// The name of the server's program.
+    /// The name of its program.
     pub name: String,
-    /// The version of the server's program.
+    /// The version of its program.
     pub version: String,
-    /// The display name of the server.
+    /// Its display name.
     pub title: Option<String>,
-    /// The version of the protocol, such as `2026-07-28`.
+    /// The protocol version, such as `2026-07-28`.
     pub protocol: String,
-    /// Instructions for using the server, written by the server. Show the instructions to a model only if the
-    /// program trusts the server.
+    /// Its own instructions. Show them to a model only if the program trusts the server.
     pub instructions: Option<String>,
 }
 
@@ -57,22 +55,21 @@ pub(crate) struct Session {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) wire: Arc<Wire>,
     pub(crate) handler: ServerRequestHandler,
-    /// Cancelled when the failure of a request shows that a new connection is needed. Other requests may still receive
-    /// their responses.
+    /// Cancelled when a failed request shows that a new connection is needed. Other requests may
+    /// still receive their responses.
     pub(crate) stale: CancellationToken,
     pub(crate) opened: Instant,
-    /// The time at which the tool list becomes stale, if the server sets such a time.
+    /// The time at which the tool list becomes stale, if the server sets one.
     pub(super) expiry: sync::Mutex<Option<Instant>>,
     pub(crate) path: NetworkPath,
 }
 
 impl Session {
-    /// Connects and runs the handshake, within the time limit.
     pub(crate) async fn open(
         endpoint: &McpEndpoint,
         handler: &ServerRequestHandler,
     ) -> Result<Self, McpError> {
-        // Questions end with their connection, so each connection counts its own.
+        // Questions end with their connection.
         let questions = Arc::new(Semaphore::new(MOST_QUESTIONS));
         let handler = ServerRequestHandler { questions, ..handler.clone() };
         let limit = handler.settings.connect_timeout;
@@ -80,30 +77,26 @@ impl Session {
         let outcome = timeout(limit, connect(endpoint, &handler, &mut wire)).await;
         let running = match outcome.unwrap_or_else(|_| Err(too_slow("connect", limit))) {
             Ok(running) => running,
-            // The reason for the end of a connection already contains the last output of the process.
+            // It already contains the last output of the process.
             Err(error) if error.kind() == McpErrorKind::Connection => return Err(error),
             Err(error) => return Err(error.and(&wire.tail.text().await)),
         };
-        let peer = running.peer().clone();
-        let running = Mutex::new(Some(running));
-        let stale = CancellationToken::new();
         Ok(Self {
-            running,
-            peer,
+            peer: running.peer().clone(),
+            running: Mutex::new(Some(running)),
             wire,
             handler,
-            stale,
+            stale: CancellationToken::new(),
             opened: Instant::now(),
             expiry: sync::Mutex::default(),
             path: endpoint.path.clone(),
         })
     }
 
-    /// Returns the server's description of itself.
     pub(crate) fn info(&self) -> McpServerInfo {
         let Some(peer) = self.peer.peer_info() else { return McpServerInfo::default() };
         let limit = self.handler.settings.limits.description;
-        let short = |text: &str| -> String { clean(text).chars().take(limit).collect() };
+        let short = |text: &str| clean(text).chars().take(limit).collect::<String>();
         let server = peer.server_info.as_ref();
         McpServerInfo {
             name: server.map(|server| short(&server.name)).unwrap_or_default(),
@@ -114,7 +107,7 @@ impl Session {
         }
     }
 
-    /// Sends a request. Dropping the returned value before the response cancels the request.
+    /// Sends a request. Dropping the returned value before the response cancels it.
     pub(crate) async fn send(
         &self,
         request: ClientRequest,
@@ -124,19 +117,18 @@ impl Session {
         Ok(Pending { handle: Some(handle), wire: self.wire.clone() })
     }
 
-    /// Limits the time for which the tool list counts as fresh, as a page of the list says.
     pub(super) fn fresh_for(&self, time: Duration) {
         let expiry = Instant::now() + time.clamp(FRESH.0, FRESH.1);
         let mut earliest = lock(&self.expiry);
         *earliest = Some(earliest.map_or(expiry, |earlier| earlier.min(expiry)));
     }
 
-    /// Plans the next attempt to read the tool list, because the list could not be read.
+    /// Plans the next listing of the tools after a failure.
     pub(crate) fn postpone(&self) {
         *lock(&self.expiry) = Some(Instant::now() + RETRY);
     }
 
-    /// Waits until the server's tool list is stale. Waits forever if the server sets no time for the list.
+    /// Waits until the tool list is stale; forever if the server sets no time.
     pub(crate) async fn stale_list(&self) {
         let expiry = *lock(&self.expiry);
         match expiry {
@@ -145,7 +137,6 @@ impl Session {
         }
     }
 
-    /// Converts the failure of a request.
     pub(crate) fn failed(&self, method: &str, error: &ServiceError) -> McpError {
         #[cfg(feature = "client-http")]
         if crate::client::failures::is_expired(error) {
@@ -161,12 +152,11 @@ impl Session {
         }
     }
 
-    /// Returns whether the version of the protocol begins with a handshake.
     pub(crate) fn has_handshake(&self) -> bool {
         self.peer.peer_info().is_some_and(|peer| peer.protocol_version.has_initialize())
     }
 
-    /// Returns the lists whose changes need a subscription: the protocol version requires one, and the server announces
+    /// Returns the announced lists if the protocol version requires a subscription to their
     /// changes.
     pub(crate) fn announced_lists(&self) -> Option<SubscriptionFilter> {
         let peer = self.peer.peer_info().filter(|peer| !peer.protocol_version.has_initialize())?;
@@ -177,10 +167,10 @@ impl Session {
             capabilities.resources.as_ref().and_then(|resources| resources.list_changed);
         filter.prompts_list_changed = capabilities.prompts.as_ref().and_then(|prompts| prompts.list_changed);
         let lists = [filter.tools_list_changed, filter.resources_list_changed, filter.prompts_list_changed];
-        lists.contains(&Some(true)).then_some(filter)
+        if lists.contains(&Some(true)) { Some(filter) } else { None }
     }
 
-    /// Subscribes to changes of lists. Returns `None` if the server refuses, or does not answer.
+    /// Subscribes to changes of lists; `None` if the server refuses or does not answer.
     pub(crate) async fn subscribe(&self) -> Option<Subscription> {
         let limit = self.handler.settings.connect_timeout;
         timeout(limit, self.peer.listen(self.announced_lists()?)).await.ok()?.ok()
@@ -201,39 +191,41 @@ impl Session {
     }
 }
 
-/// Connects and runs the handshake, once more if the server of an earlier version ended at `server/discover`. `wire`
-/// becomes the state of the last connection.
+/// Connects and runs the handshake, once more if a server of an earlier version ended at
+/// `server/discover`. `wire` becomes the state of the last connection.
 async fn connect(
     endpoint: &McpEndpoint,
     handler: &ServerRequestHandler,
     wire: &mut Arc<Wire>,
 ) -> Result<Running, McpError> {
+    let was_legacy = endpoint.is_legacy.load(Ordering::Relaxed);
+    let mut outcome = endpoint.connect(attempt(endpoint, handler, wire)).await;
+    let is_legacy = endpoint.is_legacy.load(Ordering::Relaxed);
+    if outcome.is_err() && is_legacy && !was_legacy && endpoint.is_reusable {
+        *wire = Arc::new(Wire::new(handler.events.clone()));
+        outcome = endpoint.connect(attempt(endpoint, handler, wire)).await;
+    }
+    if let Err(error) = &outcome
+        && (!was_legacy || error.kind() == McpErrorKind::Protocol)
+    {
+        endpoint.is_legacy.store(false, Ordering::Relaxed);
+    }
+    outcome
+}
+
+fn attempt(endpoint: &McpEndpoint, handler: &ServerRequestHandler, wire: &Arc<Wire>) -> Attempt {
     let settings = &handler.settings;
-    let is_legacy = || endpoint.is_legacy.load(Ordering::Relaxed);
-    let attempt = |wire: &Arc<Wire>| Attempt {
+    Attempt {
         handler: handler.clone(),
         wire: wire.clone(),
         protocol: match settings.protocol {
-            McpProtocol::Auto if is_legacy() => McpProtocol::Handshake,
+            McpProtocol::Auto if endpoint.is_legacy.load(Ordering::Relaxed) => McpProtocol::Handshake,
             protocol => protocol,
         },
         silence: SILENCE.min(settings.connect_timeout / 4),
         is_legacy: endpoint.is_legacy.clone(),
         limit: settings.limits.message_bytes,
-    };
-    let was_legacy = is_legacy();
-    let mut outcome = endpoint.connect(attempt(wire)).await;
-    if outcome.is_err() && is_legacy() && !was_legacy && endpoint.is_reusable {
-        *wire = Arc::new(Wire::new(handler.events.clone()));
-        outcome = endpoint.connect(attempt(wire)).await;
     }
-    if let Err(error) = &outcome
-        && (!was_legacy || error.kind() == McpErrorKind::Protocol)
-    {
-        // The next attempt finds out again.
-        endpoint.is_legacy.store(false, Ordering::Relaxed);
-    }
-    outcome
 }
 
 pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
@@ -241,19 +233,18 @@ pub(super) fn too_slow(what: &str, limit: Duration) -> McpError {
     McpError::new(McpErrorKind::TimedOut, format!("the server did not {what} within {seconds} s"))
 }
 
-/// A request that was sent and has no response yet. Dropping this value cancels the request.
+/// A request without a response yet. Dropping it cancels the request.
 pub(crate) struct Pending {
     handle: Option<RequestHandle<RoleClient>>,
     wire: Arc<Wire>,
 }
 
 impl Pending {
-    /// Returns the id of the request, unless it has ended.
     pub(crate) fn id(&self) -> Option<&RequestId> {
         self.handle.as_ref().map(|handle| &handle.id)
     }
 
-    /// Waits for the response. This method is cancel safe: dropping the future loses no response.
+    /// Waits for the response. Cancel safe: dropping the future loses no response.
     pub(crate) async fn response(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return pending().await };
         let response = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));

@@ -7,7 +7,6 @@ use rmcp::service::ServiceError;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// The time for one or more requests.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
@@ -15,7 +14,6 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// Begins the time.
     pub(super) fn after(limit: Duration) -> Self {
         Self { limit, start: Instant::now() }
     }
@@ -26,20 +24,23 @@ impl Deadline {
 }
 
 impl Session {
-    /// Opens the span of a request to the server.
     pub(crate) fn open_span(&self, method: &str, target: RequestTarget<'_>) -> RequestSpan {
         RequestSpan::open(|| RequestFacts {
             is_client: true,
             method,
             target,
-            protocol: self.peer.peer_info().map(|peer| peer.protocol_version.to_string()),
+            protocol: self.protocol(),
             session: None,
             path: &self.path,
             parent: None,
         })
     }
 
-    /// Waits for the answer to a request, within the time limit of a call.
+    fn protocol(&self) -> Option<String> {
+        self.peer.peer_info().map(|peer| peer.protocol_version.to_string())
+    }
+
+    /// Waits for the answer within a call's time limit.
     pub(crate) async fn answer<T>(
         &self,
         method: &str,
@@ -50,7 +51,6 @@ impl Session {
         self.answer_until(deadline, method, target, request).await
     }
 
-    /// Waits for the answer to a request, until a deadline.
     pub(super) async fn answer_until<T>(
         &self,
         deadline: Deadline,
@@ -61,9 +61,10 @@ impl Session {
         let span = self.open_span(method, target);
         let answer = tokio::select! {
             answer = timeout(deadline.remaining(), span.around(request)) => match answer {
-                Ok(answer) => {
-                    let answer = answer.inspect_err(|error| span.set_refusal(error));
-                    answer.map_err(|error| self.failed(method, &error))
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => {
+                    span.set_refusal(&error);
+                    Err(self.failed(method, &error))
                 }
                 Err(_) => Err(too_slow(&format!("answer `{method}`"), deadline.limit)),
             },
@@ -77,16 +78,15 @@ impl Session {
 }
 
 impl RequestSpan {
-    /// Adds the code of the error, if the server has answered with one.
     pub(crate) fn set_refusal(&self, error: &ServiceError) {
         if let ServiceError::McpError(error) = error {
             self.set_code(error.code.0);
         }
     }
 
-    /// Ends the span with the outcome of a request.
     pub(super) fn end_with<T>(&self, outcome: &Result<T, McpError>) {
-        self.end(outcome.as_ref().err().map(|error| match error.kind() {
+        let Err(error) = outcome else { return self.end(None) };
+        self.end(Some(match error.kind() {
             McpErrorKind::Config => "config",
             McpErrorKind::Build => "build",
             McpErrorKind::Bind => "bind",

@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 use toolkit_core::foreign::shorten;
 use toolkit_core::{ToolError, ToolOutput};
 
-/// The maximum length of a string in a part that cannot be read, in characters. Longer strings are often encoded media.
+/// The limit in characters. Longer strings of unreadable parts are often encoded media.
 const LONGEST_STRING: usize = 200;
 
-/// The maximum length of a part that cannot be read, in characters of JSON.
+/// The limit in characters of JSON.
 const LONGEST_PART: usize = 2_048;
 
-/// Converts a result of any form. What is not content in the form of the protocol becomes text.
+/// Converts a result of any form. What is not content of the protocol becomes text.
 pub(crate) fn any_outcome(result: Value) -> Result<ToolOutput, ToolError> {
     let mut read = CallToolResult::default();
     let Value::Object(mut members) = result else {
         read.content = vec![ContentBlock::text(result.to_string())];
         return outcome(read);
     };
-    // The version 2024-10-07 has this member in place of `content`.
+    // Version 2024-10-07 has this member in place of `content`.
     let content = members.remove("content").or_else(|| members.remove("toolResult"));
     read.is_error = members.remove("isError").and_then(|is_error| is_error.as_bool());
     read.structured_content = members.remove("structuredContent");
@@ -32,14 +32,13 @@ pub(crate) fn any_outcome(result: Value) -> Result<ToolOutput, ToolError> {
     outcome(read)
 }
 
-/// Returns the members of a plain object, which are the result themselves.
+/// Returns the members of a plain object as the result.
 fn without_protocol(mut members: Map<String, Value>) -> Map<String, Value> {
     members.remove("_meta");
     members.remove("resultType");
     members
 }
 
-/// Converts one part.
 fn part(part: Value) -> ContentBlock {
     if let Ok(block) = ContentBlock::deserialize(&part) {
         return block;

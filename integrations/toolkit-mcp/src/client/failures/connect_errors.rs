@@ -12,7 +12,7 @@ use toolkit_core::foreign::clean;
 #[cfg(feature = "client-http")]
 use toolkit_http::client::{HttpError, HttpErrorKind};
 
-/// Returns the message of an error, followed by the messages of its causes. Each message appears only once.
+/// Returns the messages of an error and its causes, each once.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let error = without_wrapper(error);
     let mut text = error.to_string();
@@ -27,7 +27,7 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Returns the error without the wrappers of the SDK, which name types of the SDK or hide the cause.
+/// Returns the error without the wrappers of the SDK, which name its types or hide the cause.
 fn without_wrapper<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     if let Some(ServiceError::TransportSend(failed)) = error.downcast_ref() {
         return without_wrapper(&*failed.error);
@@ -56,7 +56,7 @@ pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> McpError {
 }
 
 fn unreachable_because(reason: &str) -> McpError {
-    // The TLS library has no kind for a peer that answers without TLS, and its type is not one of our dependencies.
+    // The TLS library has no kind for a peer without TLS, and its type is not one of our dependencies.
     let text = if reason.contains("InvalidContentType") {
         "the server speaks no TLS at this address; write `http://` if that is meant".to_owned()
     } else {
@@ -65,7 +65,6 @@ fn unreachable_because(reason: &str) -> McpError {
     McpError::new(McpErrorKind::Connection, text)
 }
 
-/// Creates the error for a request that the server refused with an error of the protocol.
 pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
     let feature = method.split('/').next().unwrap_or_default();
     if error.code == ErrorCode::METHOD_NOT_FOUND && matches!(feature, "prompts" | "resources") {
@@ -79,7 +78,7 @@ pub(crate) fn refused(method: &str, error: &ErrorData) -> McpError {
     McpError::new(McpErrorKind::Protocol, text)
 }
 
-/// Returns whether an HTTP response may be the answer of an earlier server to an unknown request.
+/// Returns whether a response may be the answer of an earlier server to an unknown request.
 #[cfg(feature = "client-http")]
 pub(crate) fn ends_probe(error: &(dyn Error + 'static)) -> bool {
     match Failure::from_error(error) {
@@ -94,7 +93,6 @@ pub(crate) fn ends_probe(_: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// Converts the failure of a transport.
 pub(crate) fn of_transport(error: &(dyn Error + 'static)) -> McpError {
     #[cfg(feature = "client-http")]
     if let Some(failure) = Failure::from_error(without_wrapper(error)) {
@@ -140,7 +138,7 @@ fn of_http(failure: &Failure, error: &(dyn Error + 'static)) -> McpError {
     McpError::new(kind, text)
 }
 
-/// Returns the status with the beginning of the page, if the SDK has read the page.
+/// Returns the status with the beginning of the page, if the SDK has read it.
 #[cfg(feature = "client-http")]
 fn status_line(status: u16, error: &(dyn Error + 'static)) -> String {
     if let Some(HttpFault::UnexpectedServerResponse(text)) = error.downcast_ref() {

@@ -46,21 +46,20 @@ pub(crate) fn redacted_fault(fault: HttpFault, redactor: &Redactor) -> HttpFault
 
 /// The failure of one request, while the connection stays usable.
 pub(crate) enum Failure {
-    /// The server, or a proxy before the server, answered with this HTTP status.
+    /// The server, or a proxy before it, answered with this HTTP status.
     Status {
         status: u16,
-        /// The pause requested by the server or proxy. `None` if none was requested or if it is not a number.
+        /// The requested pause; `None` if it is missing or not a number.
         pause: Option<Duration>,
     },
-    /// The program has no valid token.
     NoAccess,
     /// The answer is not an answer of the protocol.
     Invalid,
-    /// The session of the connection is expired, and the server did not process the request.
+    /// The session has ended, and the server did not process the request.
     Expired,
 }
 
-/// Returns whether a server has ended the session instead of answering the request.
+/// Returns whether a server has ended the session instead of answering.
 pub(crate) fn is_expired(error: &ServiceError) -> bool {
     match error {
         ServiceError::McpError(error) => error.code == SESSION_LOST,
@@ -71,10 +70,14 @@ pub(crate) fn is_expired(error: &ServiceError) -> bool {
     }
 }
 
+/// Reads the status in a text such as `HTTP 413 Payload Too Large: the body`.
+fn written_status(text: &str) -> Option<u16> {
+    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
+}
+
 impl Failure {
-    /// Classifies the error of a request. Returns `None` if the connection may be lost.
+    /// Classifies an error; `None` if the connection may be lost.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
-        let status = |status| Self::Status { status, pause: None };
         let mut cause = Some(error);
         while let Some(error) = cause {
             match error.downcast_ref() {
@@ -84,9 +87,10 @@ impl Failure {
                     return Some(Self::Status { status: failure.status, pause });
                 }
                 Some(HttpFault::UnexpectedServerResponse(text)) => {
-                    // The SDK writes other statuses as `HTTP 413 Payload Too Large: the body`.
-                    let code = text.strip_prefix("HTTP ").and_then(|text| text.get(..3)?.parse().ok());
-                    return Some(code.map_or(Self::Invalid, status));
+                    return Some(match written_status(text) {
+                        Some(status) => Self::Status { status, pause: None },
+                        None => Self::Invalid,
+                    });
                 }
                 Some(HttpFault::AuthRequired(_) | HttpFault::InsufficientScope(_)) => {
                     return Some(Self::NoAccess);

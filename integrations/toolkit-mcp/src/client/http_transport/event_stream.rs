@@ -6,25 +6,17 @@ use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
 use std::error::Error;
 use std::io;
-use toolkit_http::client::BoundedBody;
+use toolkit_http::client::{BoundedBody, HttpError};
 
 pub(super) type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 
-/// Returns the events of an answer. An event of more than `limit` bytes is an error, which ends the stream.
+/// Returns the events of an answer. One of more than `limit` bytes is an error, which ends the stream.
 pub(crate) fn events(body: BoundedBody, limit: usize) -> SseStream {
     let mut size = EventSize::default();
-    let bytes = body.map(move |chunk| {
-        let chunk = chunk.map_err(io::Error::other)?;
-        if size.after(&chunk) > limit {
-            let text = format!("an event exceeded the maximum size of {limit} bytes");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
-        }
-        Ok(Bytes::from(chunk))
-    });
+    let bytes = body.map(move |chunk| size.checked(chunk, limit));
     sse_stream::SseStream::from_bytes_stream(bytes).boxed()
 }
 
-/// Returns whether the error is that of an event beyond the limit.
 pub(super) fn is_too_large(error: &SseError) -> bool {
     let SseError::Body(error) = error else { return false };
     let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
@@ -37,15 +29,24 @@ pub(super) fn is_too_large(error: &SseError) -> bool {
     false
 }
 
-/// The size of the event that is arriving. An event ends with an empty line.
+/// The size of the arriving event, which ends with an empty line.
 #[derive(Default)]
 struct EventSize {
     bytes: usize,
-    /// Whether the line that is arriving has bytes.
+    /// Whether the arriving line has bytes.
     has_line: bool,
 }
 
 impl EventSize {
+    fn checked(&mut self, chunk: Result<Vec<u8>, HttpError>, limit: usize) -> io::Result<Bytes> {
+        let chunk = chunk.map_err(io::Error::other)?;
+        if self.after(&chunk) > limit {
+            let text = format!("an event exceeded the maximum size of {limit} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(Bytes::from(chunk))
+    }
+
     /// Returns the largest size of an event after these bytes.
     fn after(&mut self, chunk: &[u8]) -> usize {
         // Most pieces of a large event are parts of one line, which are not looked at byte by byte.

@@ -20,12 +20,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, from_str};
 use toolkit_http::client::{BoundedBody, HttpResponse};
 
-/// The maximum number of bytes that an error shows of an answer that cannot be read.
+/// The limit in bytes of an unreadable answer.
 const SHOWN: usize = 256;
 
-/// A message that was posted, as far as its answer depends on it.
+/// A posted message, as far as its answer depends on it.
 pub(super) struct Posted {
-    /// The id, if the message is a request.
     id: Option<RequestId>,
     pub(super) has_session: bool,
     pub(super) has_token: bool,
@@ -52,7 +51,7 @@ impl Posted {
         posted
     }
 
-    /// Reads the answer of a server that takes the message. Returns `None` if there is nothing to read.
+    /// Reads the answer of a server that takes the message; `None` if there is nothing to read.
     pub(super) async fn answer(
         &self,
         response: HttpResponse,
@@ -79,7 +78,7 @@ impl Posted {
         }
     }
 
-    /// Reads the answer of a server that refuses the message. Returns the error of the protocol in it.
+    /// Returns the error of the protocol in the answer of a server that refuses the message.
     pub(super) async fn refusal(
         &self,
         response: HttpResponse,
@@ -92,16 +91,17 @@ impl Posted {
         if status == StatusCode::NOT_FOUND && self.has_session {
             return Err(HttpFault::SessionExpired);
         }
-        let unavailable = status_error(&response);
         let is_json = has_media_type(&response, JSON_MIME_TYPE);
-        if !is_json || status == StatusCode::TOO_MANY_REQUESTS {
-            unavailable.map_or(Ok(()), Err)?;
+        let mut unavailable = status_error(&response);
+        if (!is_json || status == StatusCode::TOO_MANY_REQUESTS)
+            && let Some(fault) = unavailable.take()
+        {
+            return Err(fault);
         }
-        let unavailable = status_error(&response);
         let is_page = has_media_type(&response, "text/html");
         let is_access = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let body = Body::read(response.body, limits.max_json_response_size).await?;
-        // The server has not read the message, so it has not run a call. A refused token may belong to a session of a login.
+        // The server has not run a call. A refused token may belong to a session of a login.
         if self.has_session
             && status.is_client_error()
             && !is_page
@@ -118,8 +118,8 @@ impl Posted {
             error.id = self.id.clone().or(error.id);
             return Ok(JsonRpcMessage::Error(error));
         }
-        let body = body.shortened(limits.max_error_response_size);
-        let text = format!("HTTP {status}: {}", body.text);
+        let shown = body.shortened(limits.max_error_response_size);
+        let text = format!("HTTP {status}: {}", shown.text);
         if self.is_discover && !self.has_session && status.is_client_error() && !is_access {
             let refused = ErrorData::invalid_request(format!("server/discover rejected with {text}"), None);
             return Ok(JsonRpcMessage::error(refused, self.id.clone()));
@@ -127,7 +127,7 @@ impl Posted {
         Err(unavailable.unwrap_or(HttpFault::UnexpectedServerResponse(text.into())))
     }
 
-    /// Returns the text that replaces an event with the answer, if the SDK would not read the event.
+    /// Returns the text that replaces an event with the answer, if the SDK would not read it.
     pub(super) fn event(&self, data: &str) -> Option<String> {
         let list = if self.is_list { cut_deep_values(data) } else { None };
         if self.is_list {
@@ -145,7 +145,6 @@ impl Posted {
         serde_json::to_string(&self.addressed(message)).ok()
     }
 
-    /// Returns the answer in place of an event that is too large.
     pub(super) fn too_large(&self) -> Option<String> {
         let error = ErrorData::new(TOO_LARGE, "a message is too large", None);
         let message: ServerJsonRpcMessage = JsonRpcMessage::error(error, Some(self.id.clone()?));
@@ -168,13 +167,13 @@ impl Posted {
         BareError::read(text).map(BareError::into_message).ok_or(error)
     }
 
-    /// Returns whether the answer is an error of no request, which says that the server does not know the session.
+    /// Returns whether the answer is an error without a request, about an unknown session.
     fn is_about_session(&self, message: &ServerJsonRpcMessage) -> bool {
         let JsonRpcMessage::Error(error) = message else { return false };
         self.has_session && error.id.is_none() && names_session(&error.error.message)
     }
 
-    /// Returns an answer with the id of the message if it has none.
+    /// Adds the id of the message if the answer has none.
     fn addressed(&self, mut message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
         if let JsonRpcMessage::Error(error) = &mut message
             && error.id.is_none()
@@ -185,7 +184,6 @@ impl Posted {
     }
 }
 
-/// An answer with an error, in any form.
 #[derive(Deserialize)]
 struct BareError {
     id: Option<Value>,
@@ -198,7 +196,7 @@ impl BareError {
     fn read(text: &str) -> Option<Self> {
         let answer: Self = from_str(text).ok()?;
         let is_error = answer.method.is_none() && answer.result.is_none() && answer.error.is_some();
-        is_error.then_some(answer)
+        if is_error { Some(answer) } else { None }
     }
 
     fn into_message(self) -> ServerJsonRpcMessage {
@@ -207,7 +205,6 @@ impl BareError {
     }
 }
 
-/// The text of a body, up to a limit.
 struct Body {
     text: String,
     is_cut: bool,
@@ -226,12 +223,13 @@ impl Body {
                 break;
             }
         }
-        let text = String::from_utf8(bytes);
-        let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
         Ok(Self { text, is_cut })
     }
 
-    /// Returns the first bytes of the text.
     fn shortened(mut self, limit: usize) -> Self {
         let end = (0..=limit.min(self.text.len())).rev().find(|end| self.text.is_char_boundary(*end));
         self.text.truncate(end.unwrap_or(0));
@@ -239,14 +237,13 @@ impl Body {
     }
 }
 
-/// Returns whether a text that names no request says that the server does not know the session. Each server has its own
-/// words for it, such as `Session not found`, `No valid session ID provided` and `Server not initialized`.
+/// Returns whether a text says that the server does not know the session. Each server has its own words, such
+/// as `Session not found`, `No valid session ID provided` and `Server not initialized`.
 fn names_session(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text.contains("session") || text.contains("not initialized")
 }
 
-/// Returns the fault of an answer that refuses access with a challenge.
 pub(crate) fn refusal(response: &HttpResponse) -> Option<HttpFault> {
     let challenge = response.headers.get(WWW_AUTHENTICATE)?.to_str().unwrap_or_default().to_owned();
     match response.status {
@@ -258,7 +255,6 @@ pub(crate) fn refusal(response: &HttpResponse) -> Option<HttpFault> {
     }
 }
 
-/// Returns the fault of a server that is overloaded or out of order.
 pub(super) fn status_error(response: &HttpResponse) -> Option<HttpFault> {
     let status = response.status;
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
@@ -268,13 +264,13 @@ pub(super) fn status_error(response: &HttpResponse) -> Option<HttpFault> {
     Some(HttpStatusError::new(status.as_u16(), pause).into())
 }
 
-/// Returns the media type as the server wrote it, without parameters. It is empty if there is none.
+/// Returns the media type as written, without parameters; empty if there is none.
 pub(crate) fn media_type(response: &HttpResponse) -> &str {
     let kind = response.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns whether an answer has this media type, in any case of the letters.
+/// Ignores the case of letters.
 pub(super) fn has_media_type(response: &HttpResponse, expected: &str) -> bool {
     media_type(response).eq_ignore_ascii_case(expected)
 }

@@ -17,7 +17,7 @@ use http::{Method, Request, StatusCode, Uri};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::common::http_header::{EVENT_STREAM_MIME_TYPE, HEADER_SESSION_ID, JSON_MIME_TYPE};
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    SseError, StreamableHttpClient, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use serde_json::to_vec;
 use sse_stream::Sse;
@@ -36,24 +36,22 @@ use tracing::subscriber::NoSubscriber;
 /// The maximum number of new tokens for one request.
 const RENEWALS: usize = 2;
 
-/// The time for a server to open the stream of a session.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// The media types that a request accepts. Some servers require both.
+/// Some servers require both.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 
-/// The stream of a session on which the server sends its own requests and notifications.
+/// The stream of a session with the server's own requests and notifications.
 #[derive(Default)]
 pub(crate) struct ServerStream {
-    /// Whether the server has opened a session.
     has_session: AtomicBool,
-    /// Cancelled when the server has opened the stream, or has refused to open it.
+    /// Cancelled when the server has opened the stream or refused.
     answered: CancellationToken,
 }
 
 impl ServerStream {
-    /// Waits until the stream of a session is open. A server loses notifications of changed tools and questions to the
-    /// user if it sends them before.
+    /// Waits until the stream of a session is open. A server loses the notifications and questions that it
+    /// sends before.
     pub(crate) async fn opened(&self) {
         if self.has_session.load(Ordering::Relaxed) {
             let _ = timeout(OPENING, self.answered.cancelled()).await;
@@ -61,7 +59,6 @@ impl ServerStream {
     }
 }
 
-/// An HTTP client that adds the current token to each request, and reads the answers.
 #[derive(Clone)]
 pub(crate) struct TokenClient {
     pub(crate) http: HttpClient,
@@ -103,7 +100,6 @@ impl HttpRequest {
         Ok(Self { method, url, uri, headers, body: Bytes::new() })
     }
 
-    /// Asks for the token of this request.
     async fn token(
         &self,
         source: &dyn DynTokenSource,
@@ -115,7 +111,6 @@ impl HttpRequest {
     }
 }
 
-/// Returns the value of a header that no log shows.
 fn secret(value: &str) -> Result<HeaderValue, HttpFault> {
     let mut value = HeaderValue::from_str(value).map_err(|_| no_header())?;
     value.set_sensitive(true);
@@ -130,25 +125,26 @@ fn unavailable(reason: impl Display) -> HttpFault {
     HttpFault::Io(io::Error::new(io::ErrorKind::PermissionDenied, format!("no token: {reason}")))
 }
 
-/// Returns the value of a header with a text of the server, which the server gets back.
+/// Returns a header value with a text of the server.
 fn value_of(text: &str) -> Result<HeaderValue, HttpFault> {
-    let illegal = |_| HttpFault::UnexpectedServerResponse("an id is no value of a header".into());
-    HeaderValue::from_str(text).map_err(illegal)
+    match HeaderValue::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(HttpFault::UnexpectedServerResponse("an id is no value of a header".into())),
+    }
 }
 
-/// Checks the status of an answer to a request that has no call in it.
+/// Checks the status of an answer to a request without a call.
 fn check_success(status: StatusCode) -> Result<(), HttpFault> {
     if status.is_success() { Ok(()) } else { Err(io::Error::other(format!("HTTP {status}")).into()) }
 }
 
-/// Checks that the answer is not compressed.
 fn check_encoding(response: &HttpResponse) -> Result<(), HttpFault> {
     response.check_encoding().map_err(|error| HttpFault::UnexpectedServerResponse(error.to_string().into()))
 }
 
 impl TokenClient {
-    /// Sends a request with the current token. If the server refuses this token, sends the request again with a new
-    /// token: the first new token may lack a scope.
+    /// Sends a request with the current token, and again with a new one if the server refuses it: the first
+    /// new token may lack a scope.
     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpFault> {
         let Some(source) = &self.token else { return self.send_with(request, None).await };
         let mut token = request.token(&**source, None).await?;
@@ -186,7 +182,6 @@ impl TokenClient {
         self.http.send(sent, Duration::MAX).await.map_err(HttpFault::Client)
     }
 
-    /// Sends a message, and reads the answer.
     async fn post(
         &self,
         request: HttpRequest,
@@ -194,8 +189,8 @@ impl TokenClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let response = self.send(&request).await?;
-        let session = response.headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
-        let session = session.map(str::to_owned);
+        let session_id = response.headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok());
+        let session = session_id.map(str::to_owned);
         if session.is_some() && response.status.is_success() {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
@@ -219,25 +214,7 @@ impl TokenClient {
 
     /// Returns the events with the answer to a message, in the form that the SDK reads.
     fn answer_events(&self, stream: SseStream, posted: Posted) -> SseStream {
-        stream::unfold((stream, self.unsent.clone(), posted), async |(mut stream, unsent, posted)| {
-            unsent.has_room().await;
-            let mut event = stream.next().await?;
-            match &mut event {
-                Ok(Sse { data: Some(data), .. }) => {
-                    if let Some(answer) = posted.event(data) {
-                        *data = answer;
-                    }
-                }
-                Err(error) if is_too_large(error) => {
-                    if let Some(answer) = posted.too_large() {
-                        event = Ok(Sse::default().data(answer));
-                    }
-                }
-                _ => {}
-            }
-            Some((event, (stream, unsent, posted)))
-        })
-        .boxed()
+        stream::unfold((stream, self.unsent.clone(), posted), next_answer).boxed()
     }
 
     /// Opens a stream of events. The SDK drops lists of tools that it cannot read, so these are cut.
@@ -255,17 +232,7 @@ impl TokenClient {
             return Err(HttpFault::UnexpectedContentType(Some(media_type(&response).to_owned())));
         }
         let stream = events(response.body, limit);
-        let limited = stream::unfold((stream, self.unsent.clone()), async |(mut stream, unsent)| {
-            unsent.has_room().await;
-            let mut event = stream.next().await?;
-            if let Ok(Sse { data: Some(data), .. }) = &mut event
-                && let Some(list) = cut_deep_values(data)
-            {
-                *data = list;
-            }
-            Some((event, (stream, unsent)))
-        });
-        Ok(limited.boxed())
+        Ok(stream::unfold((stream, self.unsent.clone()), next_event).boxed())
     }
 
     /// Runs a request without logs of the HTTP client, and without secrets in its error.
@@ -273,6 +240,43 @@ impl TokenClient {
         let outcome = request.with_subscriber(NoSubscriber::default()).await;
         outcome.map_err(|fault| redacted_fault(fault, &self.secrets.redactor()))
     }
+}
+
+type AnswerEvents = (SseStream, Unsent, Posted);
+
+/// Returns the next event with the answer to a message, and the later events.
+async fn next_answer(
+    (mut stream, unsent, posted): AnswerEvents,
+) -> Option<(Result<Sse, SseError>, AnswerEvents)> {
+    unsent.has_room().await;
+    let mut event = stream.next().await?;
+    match &mut event {
+        Ok(Sse { data: Some(data), .. }) => {
+            if let Some(answer) = posted.event(data) {
+                *data = answer;
+            }
+        }
+        Err(error) if is_too_large(error) => {
+            if let Some(answer) = posted.too_large() {
+                event = Ok(Sse::default().data(answer));
+            }
+        }
+        _ => {}
+    }
+    Some((event, (stream, unsent, posted)))
+}
+
+async fn next_event(
+    (mut stream, unsent): (SseStream, Unsent),
+) -> Option<(Result<Sse, SseError>, (SseStream, Unsent))> {
+    unsent.has_room().await;
+    let mut event = stream.next().await?;
+    if let Ok(Sse { data: Some(data), .. }) = &mut event
+        && let Some(list) = cut_deep_values(data)
+    {
+        *data = list;
+    }
+    Some((event, (stream, unsent)))
 }
 
 impl StreamableHttpClient for TokenClient {

@@ -32,7 +32,7 @@ use toolkit_http::client::HttpResponse;
 /// let url = McpUrl::new("https://example.com/mcp").with_token_source(Tokens);
 /// ```
 ///
-/// A source that signs reads what it needs of the request, and adds headers to the token:
+/// A source that signs reads the request, and adds headers to the token:
 ///
 /// ```
 /// use std::error::Error;
@@ -54,12 +54,13 @@ use toolkit_http::client::HttpResponse;
 /// }
 /// ```
 pub trait TokenSource: Send + Sync + 'static {
-    /// Returns the token for a request. This method is called for every request. With `None`, the request is sent without
-    /// a token, and the server may answer with a [challenge](TokenChallenge).
+    /// Returns the token for a request; called for every request. With `None`, the request has no
+    /// token, and the server may answer with a [challenge](TokenChallenge).
     ///
-    /// If the server refuses the token, with the status 401, or with 403 because its scope is insufficient, this method is
-    /// called again with the [challenge](TokenRequest::challenge). Another token, or the same with other headers, is then
-    /// tried, at most twice for each request.
+    /// If the server refuses the token, with the status 401, or 403 because its scope is
+    /// insufficient, this method is called again with the [challenge](TokenRequest::challenge).
+    /// Another token, or the same with other headers, is then tried, at most twice for each
+    /// request.
     ///
     /// # Errors
     /// The reason why there is no token. The request fails with it.
@@ -109,7 +110,7 @@ pub struct TokenRequest<'a> {
 }
 
 impl<'a> TokenRequest<'a> {
-    /// Returns the method: `POST`, `GET` or `DELETE`.
+    /// Returns `POST`, `GET` or `DELETE`.
     #[must_use]
     pub fn method(&self) -> &'a str {
         self.method
@@ -121,19 +122,19 @@ impl<'a> TokenRequest<'a> {
         self.url
     }
 
-    /// Returns the value of a header that is sent with the request; `None` also if the value is not text.
+    /// Returns the value of a header of the request; `None` also if it is not text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns the bytes of the body; a `GET` and a `DELETE` have none.
+    /// Returns the body; a `GET` and a `DELETE` have none.
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
 
-    /// Returns the answer of the server to the last token, if it refused this token.
+    /// Returns the server's refusal of the last token.
     #[must_use]
     pub fn challenge(&self) -> Option<&'a TokenChallenge> {
         self.challenge
@@ -150,7 +151,7 @@ impl fmt::Debug for TokenRequest<'_> {
     }
 }
 
-/// A token, with what else gives a request access. Without a scheme, it is a bearer token.
+/// A token, with what else gives a request access; a bearer token by default.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpToken;
@@ -173,7 +174,7 @@ impl McpToken {
         Self { token: token.into(), scheme: "Bearer".to_owned(), headers: Vec::new() }
     }
 
-    /// Sets the scheme, the word before the token in the header `Authorization`.
+    /// Sets the scheme, the word before the token in `Authorization`.
     pub fn with_scheme(mut self, scheme: impl Into<String>) -> Self {
         self.scheme = scheme.into();
         self
@@ -204,27 +205,27 @@ impl From<String> for McpToken {
     }
 }
 
-// The token and the values of headers are secrets.
+// Token and header values are secrets.
 debug!(McpToken, self, "scheme": self.scheme);
 
-/// The answer of a server that refuses a token: the parameters of the header `WWW-Authenticate`, and its other headers.
+/// The answer of a server that refuses a token: the parameters of `WWW-Authenticate`, and its other
+/// headers.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TokenChallenge {
-    /// The URL of the metadata of the server, which names its authorization servers.
+    /// The URL of the server's metadata, which name its authorization servers.
     pub resource_metadata: Option<String>,
-    /// The scopes that the request needs, separated by spaces.
+    /// The needed scopes, separated by spaces.
     pub scope: Option<String>,
     /// The reason, such as `invalid_token` or `insufficient_scope`.
     pub error: Option<String>,
     headers: HeaderMap,
-    /// The refused token.
     #[cfg(feature = "auth")]
     pub(crate) token: Option<String>,
 }
 
 impl TokenChallenge {
-    /// Returns the challenge of an answer, or `None` if another token would not help.
+    /// Returns the challenge of an answer; `None` if another token would not help.
     pub(crate) fn of(response: &HttpResponse, token: Option<&McpToken>) -> Option<Self> {
         let is_forbidden = response.status == StatusCode::FORBIDDEN;
         if !is_forbidden && response.status != StatusCode::UNAUTHORIZED {
@@ -247,13 +248,13 @@ impl TokenChallenge {
         }
     }
 
-    /// Returns the value of a header of the answer; `None` also if the value is not text.
+    /// Returns the value of a header of the answer; `None` also if it is not text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns `true` if the token is valid, but its scope is insufficient for the request.
+    /// Returns whether a valid token lacks a scope.
     #[must_use]
     pub fn is_insufficient_scope(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
@@ -269,7 +270,6 @@ impl fmt::Debug for TokenChallenge {
     }
 }
 
-/// Returns the value of a parameter in the header `WWW-Authenticate`.
 fn parameter(header: &str, name: &str) -> Option<String> {
     let mut rest = header;
     while let Some((before, after)) = rest.split_once('=') {

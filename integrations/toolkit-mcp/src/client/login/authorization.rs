@@ -22,14 +22,13 @@ use toolkit_core::foreign::{clean, shorten};
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
-/// The field in the metadata of a server that accepts the URL of a document as a client id.
+/// Announces that the server accepts the URL of a document as a client id.
 const CLIENT_METADATA: &str = "client_id_metadata_document_supported";
 
-/// The reason why a login at a server without metadata fails.
+/// The failure of a login at a server without metadata.
 const UNNAMED: &str =
     "the server names no authorization server; if it takes a fixed token, use `McpUrl::with_bearer_token`";
 
-/// The outcome of a refresh.
 pub(super) enum Refreshed {
     Tokens(Box<Tokens>),
     /// The refresh token is not valid any more.
@@ -38,10 +37,8 @@ pub(super) enum Refreshed {
     Unregistered,
 }
 
-/// The reason why a login failed.
 pub(super) struct LoginFault {
     pub(super) reason: String,
-    /// Whether the authorization server does not know the program.
     pub(super) is_unregistered: bool,
 }
 
@@ -51,52 +48,45 @@ impl<T: Into<String>> From<T> for LoginFault {
     }
 }
 
-/// The authorization server of one MCP server.
 pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
     http: LoginHttp,
     issuer: Option<String>,
     token_endpoint: Url,
-    /// Whether the URL of a document about the program is a valid client id.
     reads_client_metadata: bool,
     announces_pkce: bool,
-    /// The place where the SDK puts tokens.
     received: InMemoryCredentialStore,
     resource: Url,
 }
 
 impl AuthorizationServer {
     /// Finds the authorization server from a challenge of the MCP server, or from its URL.
-    pub(super) async fn discover(
-        login: &Login,
-        resource: &str,
-        challenge: Option<&str>,
-    ) -> Result<Self, String> {
-        let resource = Url::parse(resource).map_err(|error| format!("the URL is invalid: {error}"))?;
-        let http = GuardedHttp::from_url(resource.as_str());
-        if !http.permits(resource.as_str()) {
+    pub(super) async fn discover(login: &Login, url: &str, challenge: Option<&str>) -> Result<Self, String> {
+        let mut resource = Url::parse(url).map_err(|error| format!("the URL is invalid: {error}"))?;
+        let guarded = GuardedHttp::from_url(resource.as_str());
+        if !guarded.permits(resource.as_str()) {
             return Err("a login needs a URL with `https`".to_owned());
         }
-        let http = LoginHttp::new(http);
+        let http = LoginHttp::new(guarded);
         let received = InMemoryCredentialStore::new();
         let mut manager = manager_of(&resource, &http, &received).await?;
-        let mut found = manager.resolve_metadata_from_challenge(challenge).await;
+        let mut resolved = manager.resolve_metadata_from_challenge(challenge).await;
         let named = http.named_resource();
         let slashed = Url::parse(&format!("{resource}/")).map_err(|error| error.to_string())?;
-        let mut resource = resource;
         if named.as_deref() == Some(slashed.as_str()) {
-            // The server names itself with a slash at the end, which the SDK takes for another resource.
+            // The SDK takes the name with a slash at the end for another resource.
             resource = slashed;
             manager = manager_of(&resource, &http, &received).await?;
-            found = manager.resolve_metadata_from_challenge(challenge).await;
+            resolved = manager.resolve_metadata_from_challenge(challenge).await;
         }
-        let found = found.map_err(|error| match named {
-            Some(named) if named != resource.as_str() => {
-                let named = clean(&shorten(named, 256));
-                format!("{}; the metadata of the server are about `{named}`", failed(error))
+        let found = match (resolved, named) {
+            (Ok(found), _) => found,
+            (Err(error), Some(named)) if named != resource.as_str() => {
+                let shown = clean(&shorten(named, 256));
+                return Err(format!("{}; the metadata of the server are about `{shown}`", failed(error)));
             }
-            _ => failed(error),
-        })?;
+            (Err(error), _) => return Err(failed(error)),
+        };
         if !http.http.permits(&found.metadata.authorization_endpoint) {
             return Err("the address of the authorization server is not safe; use `https`".to_owned());
         }
@@ -121,7 +111,6 @@ impl AuthorizationServer {
         })
     }
 
-    /// Exchanges the refresh token.
     pub(super) async fn refresh(mut self, login: &Login, tokens: Tokens) -> Result<Refreshed, String> {
         if self.issuer != tokens.credentials.issuer {
             return Ok(Refreshed::LoginNeeded);
@@ -167,9 +156,9 @@ impl AuthorizationServer {
         let issuer = self.issuer.as_deref().unwrap_or_default();
         match &login.grant {
             LoginGrant::Code => {
-                let registration = self.authorize(login, &scopes, known).await;
+                let authorized = self.authorize(login, &scopes, known).await;
                 let is_unregistered = self.http.refused_program();
-                let registration = registration.map_err(|reason| LoginFault { reason, is_unregistered })?;
+                let registration = authorized.map_err(|reason| LoginFault { reason, is_unregistered })?;
                 return Ok(self.tokens(scopes, registration).await?);
             }
             LoginGrant::Secret => self.exchange_secret(login, &scopes).await?,
@@ -196,8 +185,8 @@ impl AuthorizationServer {
         Ok(self.tokens(scopes, None).await?)
     }
 
-    /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a program that is
-    /// not registered otherwise.
+    /// Sends the user to the authorization server, and exchanges the code. Returns the registration of a
+    /// program that is not registered otherwise.
     async fn authorize(
         &mut self,
         login: &Login,
@@ -212,24 +201,22 @@ impl AuthorizationServer {
                         protects the login; if it is known to check it, use `Login::with_unannounced_pkce`"
                 .to_owned());
         }
-        let known = known.filter(|known| {
-            known.issuer == self.issuer && scopes.iter().all(|scope| known.scopes.contains(scope))
-        });
-        let port = known.as_ref().map_or(login.port, |known| known.port);
-        let mut listener = RedirectListener::bind(port).await;
-        if listener.is_err() && port != login.port {
-            listener = RedirectListener::bind(login.port).await;
+        let usable = known.filter(|known| known.permits(self.issuer.as_deref(), scopes));
+        let port = usable.as_ref().map_or(login.port, |known| known.port);
+        let mut bound = RedirectListener::bind(port).await;
+        if bound.is_err() && port != login.port {
+            bound = RedirectListener::bind(login.port).await;
         }
-        let listener = listener.map_err(|error| format!("port {} is not available: {error}", login.port))?;
-        let known = known.filter(|known| known.port == listener.port);
-        let registration = self.configure(login, &listener, scopes, known).await?;
+        let listener = bound.map_err(|error| format!("port {} is not available: {error}", login.port))?;
+        let registered = usable.filter(|known| known.port == listener.port);
+        let registration = self.configure(login, &listener, scopes, registered).await?;
         let address = self.manager.get_authorization_url(&texts(scopes)).await.map_err(failed)?;
         let url = Url::parse(&address).map_err(|error| error.to_string())?;
         let state = url.query_pairs().find(|(name, _)| name == "state").map(|(_, state)| state.into_owned());
         (login.prompt)(&address);
-        let redirect = timeout(login.timeout, listener.redirect(&state.unwrap_or_default())).await;
+        let awaited = timeout(login.timeout, listener.redirect(&state.unwrap_or_default())).await;
         let limit = login.timeout.as_secs_f64();
-        let redirect = redirect.map_err(|_| format!("the user did not log in within {limit} s"))??;
+        let redirect = awaited.map_err(|_| format!("the user did not log in within {limit} s"))??;
         let issuer = redirect.issuer.as_deref();
         self.manager
             .exchange_code_for_token_with_issuer(&redirect.code, &redirect.csrf_token, issuer)
@@ -258,8 +245,8 @@ impl AuthorizationServer {
                 (with_secret(client, known.client_secret.as_ref()), Some(known))
             }
             (None, None) => {
-                let client = self.manager.register_client(&login.name, &redirect, &texts(scopes)).await;
-                let client = client.map_err(|error| self.explained(error))?;
+                let registered = self.manager.register_client(&login.name, &redirect, &texts(scopes)).await;
+                let client = registered.map_err(|error| self.explained(error))?;
                 let registration = Registration {
                     issuer: self.issuer.clone(),
                     client_id: client.client_id.clone(),
@@ -274,7 +261,6 @@ impl AuthorizationServer {
         Ok(registration)
     }
 
-    /// Exchanges the secret of the program for a token.
     async fn exchange_secret(&mut self, login: &Login, scopes: &[String]) -> Result<(), String> {
         let config = ClientCredentialsConfig::ClientSecret {
             client_id: login.client_id.clone().unwrap_or_default(),
@@ -289,12 +275,11 @@ impl AuthorizationServer {
         exchanged.map(drop).map_err(|error| self.explained(error))
     }
 
-    /// Returns the message of an error of an authorization server, whose addresses may be guessed.
+    /// Returns the message of an error; the addresses of the authorization server may be guessed.
     fn explained(&self, error: AuthError) -> String {
         if self.http.has_metadata() { failed(error) } else { format!("{UNNAMED} ({})", failed(error)) }
     }
 
-    /// Exchanges an assertion for a token.
     async fn exchange_assertion(
         &self,
         id: &str,
@@ -315,27 +300,28 @@ impl AuthorizationServer {
         let status = response.status();
         let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
         if !status.is_success() {
-            let reason = ["error", "error_description"].map(|part| answer[part].as_str().unwrap_or_default());
-            let reason = clean(&reason.join(" "));
-            let reason = reason.trim();
-            return Err(format!("the authorization server refused a token with HTTP {status}: {reason}"));
+            let parts = ["error", "error_description"].map(|part| answer[part].as_str().unwrap_or_default());
+            let reason = clean(&parts.join(" "));
+            return Err(format!(
+                "the authorization server refused a token with HTTP {status}: {}",
+                reason.trim()
+            ));
         }
-        let answer = OAuthTokenResponse::deserialize(answer).ok();
-        let answer = answer.ok_or("the authorization server sent no token")?;
+        let Ok(token) = OAuthTokenResponse::deserialize(answer) else {
+            return Err("the authorization server sent no token".to_owned());
+        };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let credentials = StoredCredentials::new(id.to_owned(), Some(answer), scopes.to_vec(), Some(now));
+        let credentials = StoredCredentials::new(id.to_owned(), Some(token), scopes.to_vec(), Some(now));
         self.received.save(credentials.with_issuer(self.issuer.clone())).await.map_err(failed)
     }
 
-    /// Returns the tokens that were received.
     async fn tokens(self, scopes: Vec<String>, registration: Option<Registration>) -> Result<Tokens, String> {
-        let credentials = self.received.load().await.map_err(failed)?;
-        let credentials = credentials.ok_or("the authorization server sent no token")?;
+        let received = self.received.load().await.map_err(failed)?;
+        let credentials = received.ok_or("the authorization server sent no token")?;
         Ok(Tokens { credentials, scopes, registration })
     }
 }
 
-/// Returns the client of the SDK for the logins at a resource.
 async fn manager_of(
     resource: &Url,
     http: &LoginHttp,
@@ -359,7 +345,7 @@ fn texts(scopes: &[String]) -> Vec<&str> {
     scopes.iter().map(String::as_str).collect()
 }
 
-/// Returns the message of an error. The authorization server may have written a part of it.
+/// The authorization server may have written a part of the message.
 fn failed(error: AuthError) -> String {
     clean(&chain(&error))
 }

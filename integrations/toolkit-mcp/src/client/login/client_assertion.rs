@@ -8,17 +8,16 @@ use rustls_pki_types::pem::PemObject;
 use serde_json::json;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time for which an assertion is valid, in seconds.
+/// The time in seconds.
 const LIFETIME: u64 = 300;
 
-/// The private key of a program.
 pub(super) enum SigningKey {
     Es256(EcdsaKeyPair),
     Rs256(RsaKeyPair),
 }
 
 impl SigningKey {
-    /// Reads a key in the form PKCS #8. Returns `None` if it is neither a key for P-256 nor an RSA key.
+    /// Reads a PKCS #8 key; `None` if it is neither for P-256 nor RSA.
     pub(super) fn from_pem(pem: &str) -> Option<Self> {
         let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).ok()?;
         let der = key.secret_pkcs8_der();
@@ -26,7 +25,7 @@ impl SigningKey {
         curve.map(Self::Es256).or_else(|_| RsaKeyPair::from_pkcs8(der).map(Self::Rs256)).ok()
     }
 
-    /// Returns an assertion of `client` for the authorization server `issuer`. Returns `None` if the system has no
+    /// Returns an assertion of `client` for the authorization server `issuer`; `None` if the system has no
     /// random numbers.
     pub(super) fn assertion(&self, client: &str, issuer: &str) -> Option<String> {
         let random = SystemRandom::new();

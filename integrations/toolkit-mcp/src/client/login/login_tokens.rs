@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The tokens of one server.
 pub(in crate::client) struct LoginTokens(Arc<LoginState>);
 
 struct LoginState {
@@ -49,16 +48,16 @@ impl TokenSource for LoginTokens {
         }
         // The user may finish a login after the time limit of the request. The next request then has a token.
         let state = self.0.clone();
-        let challenge = challenge.cloned();
-        let renewed = tokio::spawn(async move { state.renew(challenge).await }).await;
-        let renewed = renewed.unwrap_or_else(|_| Err("the login failed".to_owned()));
-        let renewed = renewed.map_err(|reason| self.0.redactor().redact(&reason))?;
-        Ok(renewed.map(McpToken::from))
+        let refused = challenge.cloned();
+        match tokio::spawn(async move { state.renew(refused).await }).await {
+            Ok(Ok(token)) => Ok(token.map(McpToken::from)),
+            Ok(Err(reason)) => Err(self.0.redactor().redact(&reason).into()),
+            Err(_) => Err("the login failed".into()),
+        }
     }
 }
 
 impl LoginState {
-    /// Returns the secrets of the program and of its tokens.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::new();
         if let Some(secret) = &self.login.client_secret {
@@ -74,12 +73,12 @@ impl LoginState {
         lock(&self.tokens).clone()
     }
 
-    /// Returns a token other than the refused one. Returns the refused token if no other can be had.
+    /// Returns a token other than the refused one, if one can be had.
     async fn renew(&self, challenge: Option<TokenChallenge>) -> Result<Option<String>, String> {
         let _renewing = self.renewing.lock().await;
         let refused = challenge.as_ref().and_then(|challenge| challenge.token.as_deref());
         let known = self.tokens();
-        // Another request may have renewed the token in the meantime.
+        // Another request may have renewed it.
         if let Some(token) = known.as_ref().and_then(Tokens::valid_token)
             && refused != Some(token)
         {
@@ -90,26 +89,28 @@ impl LoginState {
             return Ok(self.adopt(tokens));
         }
         let Some(challenge) = challenge else { return Ok(None) };
-        // The refresh may have changed what is known.
+        // The refresh may have changed it.
         let (mut scopes, registration) = match self.tokens() {
             Some(tokens) => (tokens.scopes, tokens.registration),
             None => (Vec::new(), self.load().await?.and_then(|tokens| tokens.registration)),
         };
         if needs_scope {
-            let missing = challenge.scope.iter().flat_map(|scope| scope.split(' '));
-            let missing: Vec<_> = missing.filter(|scope| !scopes.iter().any(|own| own == scope)).collect();
-            if missing.is_empty() {
+            let earlier = scopes.len();
+            for scope in challenge.scope.iter().flat_map(|scope| scope.split(' ')) {
+                if !scopes.iter().any(|own| own == scope) {
+                    scopes.push(scope.to_owned());
+                }
+            }
+            if scopes.len() == earlier {
                 return Ok(challenge.token);
             }
-            scopes.extend(missing.into_iter().map(str::to_owned));
         }
         let tokens = self.log_in(&challenge, &scopes, registration).await?;
         self.save(&tokens).await?;
         Ok(self.adopt(tokens))
     }
 
-    /// Logs in. If the authorization server has lost the registration of the program, logs in once more, which registers the
-    /// program again.
+    /// Logs in, once more if the authorization server has lost the registration of the program.
     async fn log_in(
         &self,
         challenge: &TokenChallenge,
@@ -131,12 +132,12 @@ impl LoginState {
             return Err(fault.reason);
         }
         self.change_stored(Tokens::forget_registration).await?;
-        let server = self.server(Some(challenge)).await?;
-        server.log_in(&self.login, scopes, None).await.map_err(|fault: LoginFault| fault.reason)
+        let retried = self.server(Some(challenge)).await?.log_in(&self.login, scopes, None).await;
+        retried.map_err(|fault: LoginFault| fault.reason)
     }
 
-    /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns `None` if a
-    /// login is needed.
+    /// Returns the tokens that another process has stored, or else exchanges the refresh token. Returns
+    /// `None` if a login is needed.
     async fn refresh(&self, challenge: Option<&TokenChallenge>) -> Result<Option<Tokens>, String> {
         let _lock = match &self.login.store {
             Some(store) => Some(store.lock_boxed(&self.key).await.map_err(|error| error.to_string())?),
@@ -181,7 +182,6 @@ impl LoginState {
         store.save_boxed(&self.key, text).await.map_err(|error| error.to_string())
     }
 
-    /// Changes the stored tokens.
     async fn change_stored(&self, change: fn(&mut Tokens)) -> Result<(), String> {
         let Some(mut tokens) = self.load().await? else { return Ok(()) };
         change(&mut tokens);

@@ -11,16 +11,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use toolkit_core::foreign::clean;
 
-/// The path of the redirect.
 const PATH: &str = "/callback";
 
-/// The maximum size of the head of a request, in bytes.
+/// The limit in bytes.
 const HEAD: u64 = 16 * 1024;
 
-/// The maximum time for a browser to send a request.
 const REQUEST: Duration = Duration::from_secs(10);
 
-/// The pause after a connection that could not be accepted.
+/// The pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener for the redirect, on the loopback interface.
@@ -30,19 +28,19 @@ pub(super) struct RedirectListener {
 }
 
 impl RedirectListener {
-    /// Listens on a port. The system chooses a free port for 0.
+    /// Listens on a port; 0 for a free one.
     pub(super) async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
         Ok(Self { listener, port })
     }
 
-    /// Returns the URL to redirect to.
     pub(super) fn url(&self) -> String {
         format!("http://{}:{}{PATH}", Ipv4Addr::LOCALHOST, self.port)
     }
 
-    /// Waits for the redirect with this `state`. Other requests, such as those for an icon, are answered with an error.
+    /// Waits for the redirect with this `state`. Other requests, such as those for an icon, are answered with
+    /// an error.
     pub(super) async fn redirect(&self, state: &str) -> Result<AuthorizationCallback, String> {
         // Browsers open connections in advance, so one connection does not wait for another.
         let mut connections = JoinSet::new();
@@ -65,16 +63,20 @@ impl RedirectListener {
     }
 }
 
-/// Answers one request. Returns the outcome of the login if the request is the redirect.
+/// Answers one request. Returns the outcome of the login if it is the redirect.
 async fn answer(
     mut stream: TcpStream,
     base: String,
     state: String,
 ) -> Option<Result<AuthorizationCallback, String>> {
-    let target = target(&mut stream).await;
-    let url = target.and_then(|target| Url::parse(&base).ok()?.join(&target).ok());
-    let callback = url.and_then(|url| callback(&url, &state));
-    let (status, text) = match &callback {
+    let mut outcome = None;
+    if let Some(target) = target(&mut stream).await
+        && let Ok(base) = Url::parse(&base)
+        && let Ok(url) = base.join(&target)
+    {
+        outcome = callback(&url, &state);
+    }
+    let (status, text) = match &outcome {
         Some(Ok(_)) => ("200 OK", "The login is complete. You can close this page."),
         Some(Err(_)) => ("200 OK", "The login was refused. You can close this page."),
         None => ("404 Not Found", "This page does not belong to a login."),
@@ -82,30 +84,36 @@ async fn answer(
     let length = text.len();
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}");
     let response = format!("{head}\r\nconnection: close\r\n\r\n{text}");
-    // The login also succeeds if the browser has already closed the connection.
+    // The browser may have closed the connection.
     let _ = stream.write_all(response.as_bytes()).await;
     let _ = stream.shutdown().await;
-    callback
+    outcome
 }
 
-/// Reads the head of a request, and returns its target.
 async fn target(stream: &mut TcpStream) -> Option<String> {
     let mut lines = BufReader::new(stream.take(HEAD)).lines();
     let first = lines.next_line().await.ok()??;
     while !lines.next_line().await.ok()??.is_empty() {}
     let target = first.strip_prefix("GET ")?.split(' ').next()?;
-    target.starts_with('/').then(|| target.to_owned())
+    if target.starts_with('/') { Some(target.to_owned()) } else { None }
 }
 
-/// Returns the outcome of the login with this `state`, or `None` if the URL belongs to no login or to another.
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    for (key, value) in url.query_pairs() {
+        if key == name {
+            return Some(value.into_owned());
+        }
+    }
+    None
+}
+
+/// Returns the outcome of the login with this `state`; `None` if the URL belongs to no login or to another.
 fn callback(url: &Url, state: &str) -> Option<Result<AuthorizationCallback, String>> {
-    let parameter =
-        |name| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-    if url.path() != PATH || parameter("state").as_deref() != Some(state) {
+    if url.path() != PATH || parameter(url, "state").as_deref() != Some(state) {
         return None;
     }
-    if let Some(error) = parameter("error") {
-        let description = parameter("error_description").unwrap_or_default();
+    if let Some(error) = parameter(url, "error") {
+        let description = parameter(url, "error_description").unwrap_or_default();
         return Some(Err(format!(
             "the login was refused: {}",
             clean(&format!("{error} {description}")).trim()

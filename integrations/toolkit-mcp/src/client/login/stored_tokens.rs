@@ -6,30 +6,34 @@ use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toolkit_core::redaction::Redactor;
 
-/// The time before its expiry at which a token is refreshed, at most half of its lifetime.
+/// The time before expiry at which a token is refreshed, at most half of its lifetime.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(30);
 
-/// The tokens of a login, and what is needed to refresh them.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) credentials: StoredCredentials,
     /// The requested scopes.
     pub(super) scopes: Vec<String>,
-    /// The registration of a program that has registered itself.
+    /// A program that has registered itself.
     pub(super) registration: Option<Registration>,
 }
 
-/// A program as an authorization server has registered it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) issuer: Option<String>,
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
-    /// The scopes that the program may request.
     pub(super) scopes: Vec<String>,
-    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next login registers
-    /// the program again.
+    /// The port of the registered redirect. Some authorization servers accept no other. With 0, the next
+    /// login registers the program again.
     pub(super) port: u16,
+}
+
+impl Registration {
+    /// Returns whether the program may request the scopes from an authorization server.
+    pub(super) fn permits(&self, issuer: Option<&str>, scopes: &[String]) -> bool {
+        self.issuer.as_deref() == issuer && scopes.iter().all(|scope| self.scopes.contains(scope))
+    }
 }
 
 impl Tokens {
@@ -37,12 +41,9 @@ impl Tokens {
         Some(self.credentials.token_response.as_ref()?.access_token().secret())
     }
 
-    /// Adds the tokens and the secret of a registered program.
     pub(super) fn add_secrets(&self, redactor: &mut Redactor) {
-        let response = self.credentials.token_response.as_ref();
-        let refresh_token = response.and_then(|response| Some(response.refresh_token()?.secret().as_str()));
         let registered = self.registration.as_ref().and_then(|known| known.client_secret.as_deref());
-        for secret in [self.token(), refresh_token, registered].into_iter().flatten() {
+        for secret in [self.token(), self.refresh_token(), registered].into_iter().flatten() {
             redactor.add(secret);
         }
     }
@@ -52,8 +53,8 @@ impl Tokens {
         let response = self.credentials.token_response.as_ref()?;
         let received = self.credentials.token_received_at;
         if let Some((lifetime, received)) = response.expires_in().zip(received) {
-            let age = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let age = Duration::from_secs(age.saturating_sub(received));
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            let age = Duration::from_secs(now.saturating_sub(received));
             if age + BEFORE_EXPIRY.min(lifetime / 2) >= lifetime {
                 return None;
             }
@@ -68,7 +69,7 @@ impl Tokens {
         }
     }
 
-    /// Forgets a registration that the authorization server has lost, with the refresh token that belongs to it.
+    /// Forgets a lost registration, with the refresh token that belongs to it.
     pub(super) fn forget_registration(&mut self) {
         self.registration = None;
         if let Some(response) = &mut self.credentials.token_response {
@@ -76,7 +77,11 @@ impl Tokens {
         }
     }
 
+    fn refresh_token(&self) -> Option<&str> {
+        Some(self.credentials.token_response.as_ref()?.refresh_token()?.secret())
+    }
+
     pub(super) fn has_refresh_token(&self) -> bool {
-        self.credentials.token_response.as_ref().is_some_and(|response| response.refresh_token().is_some())
+        self.refresh_token().is_some()
     }
 }

@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::__private::lock;
 use toolkit_core::foreign::{clean, shorten};
 
-/// The maximum length of a text that an error quotes, in characters.
+/// The maximum length of a quoted text, in characters.
 const LONGEST: usize = 512;
 
 /// The HTTP client of one login. Clones share the memory of the last refusal.
 #[derive(Clone)]
 pub(super) struct LoginHttp {
     pub(super) http: GuardedHttp,
-    /// The code of the error with which the last request for a token was refused.
+    /// The error code of the last refusal of a token.
     refusal: Arc<Mutex<Option<String>>>,
-    /// The resource that the last document about a resource names.
+    /// The resource that the last metadata name.
     resource: Arc<Mutex<Option<String>>>,
-    /// Whether a document about an authorization server was found.
+    /// Whether an authorization server has described itself. Otherwise, the SDK guesses its addresses.
     has_metadata: Arc<AtomicBool>,
 }
 
@@ -31,17 +31,15 @@ impl LoginHttp {
         Self { http, refusal: Arc::default(), resource: Arc::default(), has_metadata: Arc::default() }
     }
 
-    /// Returns the resource that the metadata of the MCP server name.
     pub(super) fn named_resource(&self) -> Option<String> {
         lock(&self.resource).clone()
     }
 
-    /// Returns whether an authorization server has described itself. Otherwise, the SDK guesses its addresses.
     pub(super) fn has_metadata(&self) -> bool {
         self.has_metadata.load(Ordering::Relaxed)
     }
 
-    /// Sends a request. The answer to a request for a token has the form of the specification.
+    /// Sends a request. The answer to a request for a token gets the form of the specification.
     pub(super) async fn send(
         &self,
         request: Request<Vec<u8>>,
@@ -63,7 +61,7 @@ impl LoginHttp {
         Ok(response)
     }
 
-    /// Returns whether the authorization server does not know the program that asked for a token.
+    /// Returns whether the authorization server does not know the program.
     pub(super) fn refused_program(&self) -> bool {
         matches!(lock(&self.refusal).as_deref(), Some("invalid_client" | "unauthorized_client"))
     }
@@ -75,13 +73,12 @@ impl OAuthHttpClient for LoginHttp {
     }
 }
 
-/// Returns whether a request has a form with a grant.
 fn is_token_request(request: &Request<Vec<u8>>) -> bool {
     let body = String::from_utf8_lossy(request.body());
     body.split('&').any(|field| field.starts_with("grant_type="))
 }
 
-/// Returns the answer in the form of the specification, and the code of the error in it.
+/// Returns the answer in the form of the specification, and its error code.
 fn token_answer(response: Response<Vec<u8>>) -> (Response<Vec<u8>>, Option<String>) {
     let (mut parts, body) = response.into_parts();
     let mut answer: Value = from_slice(&body).unwrap_or_default();
@@ -99,7 +96,7 @@ fn token_answer(response: Response<Vec<u8>>) -> (Response<Vec<u8>>, Option<Strin
     (Response::from_parts(parts, to_vec(&answer).unwrap_or_default()), Some(refusal.error))
 }
 
-/// Writes the lifetime of a token as an integer. A lifetime that is no number of seconds is left out.
+/// Writes the lifetime of a token as an integer. Other lifetimes are left out.
 fn correct_lifetime(answer: &mut Value) {
     let Some(members) = answer.as_object_mut() else { return };
     let Some(lifetime) = members.remove("expires_in") else { return };
@@ -115,7 +112,6 @@ fn correct_lifetime(answer: &mut Value) {
     }
 }
 
-/// The reason why there is no token.
 struct TokenRefusal {
     error: String,
     description: Option<String>,
@@ -123,22 +119,26 @@ struct TokenRefusal {
 
 impl TokenRefusal {
     fn new(status: StatusCode, answer: &Value, body: &str) -> Self {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let error = answer.get("error");
-        // Some servers write an object for the error.
-        let inner = error.filter(|error| error.is_object());
-        let code = text(error).or_else(|| text(inner?.get("code"))).or_else(|| text(inner?.get("type")));
-        let description = [answer.get("error_description"), inner.and_then(|inner| inner.get("message"))];
-        let description = description.into_iter().find_map(text).or_else(|| text(answer.get("message")));
+        // Some servers write an object.
+        let error = &answer["error"];
+        let code = first_text([error, &error["code"], &error["type"]]);
+        let description = first_text([&answer["error_description"], &error["message"], &answer["message"]]);
         if code.is_none() && description.is_none() {
-            let shown =
-                if status.is_success() && answer.is_object() { "there is no `access_token`" } else { body };
-            let error = format!("HTTP {status}");
-            return Self { error, description: Some(readable(shown)).filter(|text| !text.is_empty()) };
+            let has_no_token = status.is_success() && answer.is_object();
+            let shown = readable(if has_no_token { "there is no `access_token`" } else { body });
+            let description = if shown.is_empty() { None } else { Some(shown) };
+            return Self { error: format!("HTTP {status}"), description };
         }
-        let error = code.map_or_else(|| format!("HTTP {status}"), |code| readable(&code));
-        Self { error, description: description.map(|text| readable(&text)) }
+        let error = match code {
+            Some(code) => readable(code),
+            None => format!("HTTP {status}"),
+        };
+        Self { error, description: description.map(readable) }
     }
+}
+
+fn first_text(values: [&Value; 3]) -> Option<&str> {
+    values.into_iter().find_map(Value::as_str)
 }
 
 fn readable(text: &str) -> String {

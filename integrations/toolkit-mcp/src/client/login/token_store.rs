@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// A lock of a [`TokenStore`], released when the value is dropped.
+/// A lock of a [`TokenStore`], released when it is dropped.
 pub type StoreLock = Box<dyn Send>;
 
 /// A place for the tokens of [logins](crate::client::Login), such as the keyring of the system.
 ///
-/// A key stands for a server and a registered program, and consists of 64 hexadecimal digits. The text to store
-/// contains secrets.
+/// A key stands for a server and a registered program, and has 64 hexadecimal digits. The text contains
+/// secrets.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -44,7 +44,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Returns the text last saved for a key.
     ///
     /// # Errors
-    /// The reason why the text cannot be read. The login fails with it, as with the other methods.
+    /// The reason, with which the login fails.
     fn load(
         &self,
         key: &str,
@@ -53,18 +53,18 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Saves a text for a key.
     ///
     /// # Errors
-    /// The reason why the text cannot be saved.
+    /// The reason, with which the login fails.
     fn save(
         &self,
         key: &str,
         text: String,
     ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
 
-    /// Waits for the lock of a key. The lock is held while tokens are loaded, refreshed and saved. A store that several
-    /// processes share needs it, because a server may accept each refresh token only once.
+    /// Waits for the lock of a key, held while tokens are loaded, refreshed and saved. A store shared by
+    /// several processes needs it: a server may accept each refresh token only once.
     ///
     /// # Errors
-    /// The reason why the lock cannot be held.
+    /// The reason, with which the login fails.
     fn lock(
         &self,
         _key: &str,
@@ -120,9 +120,10 @@ impl<S: TokenStore> DynTokenStore for S {
     }
 }
 
-/// A store with one file for each login, in a folder. Several processes may share the folder.
+/// A folder with one file for each login, which several processes may share.
 ///
-/// On Unix, only the user can read the folder and the files. Other systems protect them like their parent folder.
+/// On Unix, only the user can read the folder and the files. Other systems protect them like their parent
+/// folder.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::{FileTokenStore, Login, McpUrl};
@@ -136,58 +137,65 @@ pub struct FileTokenStore {
 }
 
 impl FileTokenStore {
-    /// Creates a store in `folder`. The folder is created when it is needed.
+    /// Creates a store. The folder is created when it is needed.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Runs `work` with the folder, on a thread for blocking tasks.
+    /// Runs `work` on a thread for blocking tasks.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Box<dyn Error + Send + Sync>> {
         let folder = self.folder.clone();
-        let done = spawn_blocking(move || work(&folder)).await;
-        let done = done.unwrap_or_else(|_| Err(io::Error::other("the file system is not available")));
-        Ok(done.map_err(|error| format!("the tokens cannot be stored: {error}"))?)
+        let outcome = match spawn_blocking(move || work(&folder)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(io::Error::other("the file system is not available")),
+        };
+        Ok(outcome.map_err(|error| format!("the tokens cannot be stored: {error}"))?)
     }
 }
 
 impl TokenStore for FileTokenStore {
     async fn load(&self, key: &str) -> Result<Option<String>, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
-        self.blocking(move |folder| match fs::read_to_string(folder.join(name)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        })
-        .await
+        self.blocking(move |folder| read_if_present(&folder.join(name))).await
     }
 
     async fn save(&self, key: &str, text: String) -> Result<(), Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.json");
-        self.blocking(move |folder| {
-            create(folder)?;
-            // A temporary file belongs to the user alone, and replaces the file at once.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
-        })
-        .await
+        self.blocking(move |folder| write(folder, &name, &text)).await
     }
 
     async fn lock(&self, key: &str) -> Result<StoreLock, Box<dyn Error + Send + Sync>> {
         let name = format!("{key}.lock");
-        self.blocking(move |folder| {
-            create(folder)?;
-            let file = File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
-            FileExt::lock(&file)?;
-            Ok(Box::new(file) as StoreLock)
-        })
-        .await
+        self.blocking(move |folder| lock_file(folder, &name)).await
     }
+}
+
+fn read_if_present(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    create(folder)?;
+    // A temporary file belongs to the user alone, and replaces the file at once.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
+}
+
+fn lock_file(folder: &Path, name: &str) -> io::Result<StoreLock> {
+    create(folder)?;
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
+    FileExt::lock(&file)?;
+    Ok(Box::new(file))
 }
 
 fn create(folder: &Path) -> io::Result<()> {
@@ -197,7 +205,6 @@ fn create(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Returns the key for the tokens of a client at a server.
 pub(super) fn key(resource: &str, client: &str) -> String {
     HEXLOWER.encode(digest(&SHA256, format!("{resource} {client}").as_bytes()).as_ref())
 }

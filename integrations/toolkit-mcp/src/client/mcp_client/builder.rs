@@ -40,8 +40,9 @@ impl McpClientBuilder {
         Self { endpoint, settings, events, total: ToolTotal::default() }
     }
 
-    /// Sets the namespace of the tools. The namespace is also the default name of the server. Without a
-    /// namespace, the tools have the names given by the server.
+    /// Sets the namespace of the tools, also the default name of the server.
+    ///
+    /// Without a namespace, the tools have the names given by the server.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         let namespace = namespace.into();
         if self.settings.name == self.endpoint.label {
@@ -51,13 +52,14 @@ impl McpClientBuilder {
         self
     }
 
-    /// Leaves out all tools for which `permits` returns `false`. It receives the name that the server gives a tool.
+    /// Leaves out all tools for whose name at the server `permits` returns `false`.
     pub fn tool_filter(mut self, permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.settings.permits = Some(Arc::new(permits));
         self
     }
 
-    /// Requires approval of all added or changed tools, compared to the first list received by this client.
+    /// Requires approval of all tools added or changed since the first list received by this
+    /// client.
     pub fn change_approval(mut self) -> Self {
         self.settings.block_changes = true;
         self
@@ -79,17 +81,18 @@ impl McpClientBuilder {
     /// Connects to the server and lists its tools.
     ///
     /// # Errors
-    /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be reached, refuses access or
-    /// violates the protocol. The client does not try again.
+    /// [`McpError`] if the namespace is illegal, or if the server does not start, cannot be
+    /// reached, refuses access or violates the protocol. The client does not try again.
     pub async fn connect(self) -> Result<McpClient, McpError> {
         let count = ToolCount::in_total(self.total.clone());
         let (endpoint, handler) = self.parts()?;
         McpClient::open(endpoint, handler, count).await
     }
 
-    /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff) until it is
-    /// connected. Until then, the client has no tools. [`McpClient::follow`] adds the tools to a live registry when the
-    /// client is connected.
+    /// Returns a client that connects in the background, and tries again with [pauses](Self::backoff).
+    ///
+    /// Until it is connected, the client has no tools; [`McpClient::follow`] then adds them to a live
+    /// registry.
     ///
     /// # Errors
     /// [`McpError`] if the namespace is illegal.
@@ -127,49 +130,56 @@ impl McpClientBuilder {
 }
 
 setters! { McpClientBuilder.settings:
-    /// Sets the name used for the server in messages. The default is the namespace, the name of the program,
-    /// or the host.
-    name(name: impl Into<String>) = name.into();
-    /// Sets the limits for the messages, tools and schemas of the server.
-    limits(limits: McpLimits) = limits;
-    /// Sets the time limit for connecting, and then for the whole tool list. The default is 90 seconds, because a
-    /// program such as `npx` may first download the server.
-    connect_timeout(connect_timeout: Duration) = connect_timeout;
-    /// Sets the time limit for a call without progress. The default is 60 seconds. Each report with more progress
-    /// than before restarts the time limit, and the limit does not apply while the user answers a question of the server.
-    /// The time limits of tool, dispatcher and registry apply as well.
-    call_timeout(call_timeout: Duration) = call_timeout;
-    /// Sets the maximum time of a call, which no progress and no question extends. The default is one hour.
-    max_call_time(max_call_time: Duration) = max_call_time;
-    /// Sets the number of tools above which they are deferred; 40 by default. With
-    /// [tool search](toolkit_core::ToolRegistry::with_tool_search), a registry leaves deferred tools out of its definitions,
-    /// and the model finds them when it needs them. Without tool search, nothing changes.
+    /// Sets the name of the server in messages.
     ///
-    /// The number counts all tools of the server, and those of all servers of a configuration together. `.tools(client)` of
-    /// an agent, and the registry of a configuration, turn tool search on by themselves. A gateway, which lists the tools
-    /// for clients of its own, sets `usize::MAX`.
+    /// The default is the namespace, the name of the program, or the host.
+    name(name: impl Into<String>) = name.into();
+    /// Sets the limits for messages, tools and schemas.
+    limits(limits: McpLimits) = limits;
+    /// Sets the time limit for connecting, and then for the whole tool list.
+    ///
+    /// The default is 90 seconds: programs such as `npx` may first download the server.
+    connect_timeout(connect_timeout: Duration) = connect_timeout;
+    /// Sets the time limit for a call without progress, 60 seconds by default.
+    ///
+    /// Each report with more progress restarts it, and it does not apply while the user answers a question of
+    /// the server. The time limits of tool, dispatcher and registry apply as well.
+    call_timeout(call_timeout: Duration) = call_timeout;
+    /// Sets the maximum time of a call, one hour by default. No progress and no question extends
+    /// it.
+    max_call_time(max_call_time: Duration) = max_call_time;
+    /// Sets the number of tools above which they are deferred; 40 by default.
+    ///
+    /// A registry with [tool search](toolkit_core::ToolRegistry::with_tool_search) leaves deferred tools out
+    /// of its definitions, and the model finds them when it needs them. Without tool search, nothing changes.
+    ///
+    /// The number counts the tools of all servers of a configuration together. `.tools(client)` of an agent
+    /// and the registry of a configuration turn tool search on. A gateway, which lists the tools for its own
+    /// clients, sets `usize::MAX`.
     tool_search_above(search_above: usize) = search_above;
     /// Sets the pauses between attempts to connect.
     backoff(backoff: McpBackoff) = backoff;
-    /// Sets how often a dispatcher repeats a failed call of a tool; 0 by default. A call that the server may have executed is
-    /// repeated only if the tool is read-only or idempotent. See [`Retry`](toolkit_core::middleware::Retry).
-    retries(retries: u32) = retries;
-    /// Sets the versions of the protocol to speak. The default is [`McpProtocol::Auto`].
-    protocol(protocol: McpProtocol) = protocol;
-    /// Sets whether the client trusts the server's hints about the tools. The default is `true`.
+    /// Sets how often a dispatcher repeats a failed call; 0 by default.
     ///
-    /// Permission rules may allow read-only tools without approval. Set `false` for a server that you do not
-    /// trust: the client then ignores all hints that make a tool look harmless, and keeps the hints that
-    /// warn.
+    /// A call that the server may have executed is repeated only if the tool is read-only or idempotent. See
+    /// [`Retry`](toolkit_core::middleware::Retry).
+    retries(retries: u32) = retries;
+    /// Sets the protocol versions to speak; [`McpProtocol::Auto`] by default.
+    protocol(protocol: McpProtocol) = protocol;
+    /// Sets whether the client trusts the server's hints about the tools; `true` by default.
+    ///
+    /// Permission rules may allow read-only tools without approval. With `false`, the client
+    /// ignores all hints that make a tool look harmless, and keeps those that warn.
     trusted_annotations(trust_annotations: bool) = trust_annotations;
-    /// Sets whether the client checks structured content against the output schema of the tool. The default
-    /// is `true`: a result that violates the schema, or lacks structured content, becomes an error. With
-    /// `false`, every result passes.
+    /// Sets whether structured content is checked against the output schema of the tool; `true` by default.
+    ///
+    /// A result that violates the schema, or lacks structured content, then becomes an error.
     result_check(check_results: bool) = check_results;
-    /// Requires approval of all tools, and approves the tools with these
+    /// Requires approval of all tools except those with these
     /// [fingerprints](McpClient::fingerprints).
     approved(approved: BTreeMap<String, String>) = Some(approved);
-    /// Sets the handler for questions of the server to the user. Without a handler, questions are declined.
+    /// Sets the handler for questions of the server to the user. Without one, questions are
+    /// declined.
     elicitation(elicitation: impl ElicitationHandler) = Some(Arc::new(elicitation));
 }
 

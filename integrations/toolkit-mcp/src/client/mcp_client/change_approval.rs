@@ -12,28 +12,31 @@ use toolkit_core::foreign::{ToolIssue, ToolIssueKind};
 
 /// # Approval
 ///
-/// A server may change the description of a tool after the user has approved the tool. Every change of a published
-/// tool is reported as [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the
-/// approved definition and cannot be called until the program approves the new definition. A new tool is reported
-/// as [`McpEvent::Issues`], and is not published until approval.
+/// A server may change a tool after the user has approved it. Every change of a published tool is reported as
+/// [`McpEvent::ToolsChanged`]. If the client requires approval, a changed tool keeps the approved definition
+/// and cannot be called until the program approves the new one. A new tool is reported as
+/// [`McpEvent::Issues`], and is not published until approval.
 impl McpClient {
-    /// Returns the fingerprints of all published tools, by name. A fingerprint is a hash of the tool's entry in
-    /// the tool list. Keep the fingerprints to [approve](crate::client::McpClientBuilder::approved) the same
-    /// definitions after a restart.
+    /// Returns the fingerprints of all published tools, by name: hashes of their entries in the tool list.
+    ///
+    /// Keep them to [approve](crate::client::McpClientBuilder::approved) the same definitions after a
+    /// restart.
     #[must_use]
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         self.0.catalog.borrow().fingerprints()
     }
 
-    /// Returns the definitions that wait for approval. Show them to the user, and [approve](Self::approve) the
-    /// same values.
+    /// Returns the definitions that wait for approval. Show them to the user, and [approve](Self::approve)
+    /// the same values.
     #[must_use]
     pub fn pending(&self) -> Vec<ToolDefinition> {
         self.0.catalog.borrow().pending.values().map(|tool| tool.definition.clone()).collect()
     }
 
-    /// Approves a [pending](Self::pending) definition. Returns `false` if this definition does not wait for
-    /// approval, for instance because the server has changed the tool again.
+    /// Approves a [pending](Self::pending) definition.
+    ///
+    /// Returns `false` if it does not wait for approval, for instance because the server has changed the tool
+    /// again.
     pub fn approve(&self, definition: &ToolDefinition) -> bool {
         self.0.approve(definition)
     }
@@ -44,18 +47,17 @@ impl Catalog {
         self.tools.iter().map(|(name, tool)| (name.clone(), tool.fingerprint.clone())).collect()
     }
 
-    /// Moves the tools without approval to `pending`. If such a tool has an approved definition in the `earlier`
-    /// catalog, the earlier definition stays published.
+    /// Moves the tools without approval to `pending`. An approved definition in the `earlier` catalog stays
+    /// published.
     fn hold_back(&mut self, approved: &BTreeMap<String, String>, earlier: &Self) {
-        let is_approved =
-            |name: &str, fingerprint: &str| approved.get(name).is_some_and(|known| known == fingerprint);
         let listed = std::mem::take(&mut self.tools);
         for (name, tool) in listed {
-            if is_approved(&name, &tool.fingerprint) {
+            let fingerprint = approved.get(&name);
+            if fingerprint == Some(&tool.fingerprint) {
                 self.tools.insert(name, tool);
                 continue;
             }
-            let known = earlier.tools.get(&name).filter(|known| is_approved(&name, &known.fingerprint));
+            let known = earlier.tools.get(&name).filter(|known| fingerprint == Some(&known.fingerprint));
             let message = match known {
                 Some(_) => "has changed and cannot be called before it is approved",
                 None => "is not approved and was left out",
@@ -70,7 +72,6 @@ impl Catalog {
 }
 
 impl ClientState {
-    /// Publishes the accepted tools of a tool list.
     pub(super) fn publish(&self, mut fresh: Catalog) {
         let settings = &self.handler.settings;
         let mut approved = lock(&self.approved);
@@ -93,9 +94,7 @@ impl ClientState {
         let Some(tool) = fresh.pending.remove(name).filter(|tool| tool.definition == *definition) else {
             return false;
         };
-        let is_of_tool =
-            |issue: &ToolIssue| issue.kind == ToolIssueKind::Unapproved && issue.tool == tool.name;
-        fresh.issues.retain(|issue| !is_of_tool(issue));
+        fresh.issues.retain(|issue| issue.kind != ToolIssueKind::Unapproved || issue.tool != tool.name);
         approved.get_or_insert_default().insert(name.to_owned(), tool.fingerprint.clone());
         fresh.tools.insert(name.to_owned(), tool);
         self.replace(&earlier, fresh);
@@ -105,8 +104,8 @@ impl ClientState {
     fn replace(&self, earlier: &Catalog, mut fresh: Catalog) {
         let change = ToolListChange::between(earlier, &fresh);
         fresh.has_changed = earlier.has_changed || !change.changed.is_empty() || !change.removed.is_empty();
-        let issues =
-            Some(fresh.issues.clone()).filter(|issues| !issues.is_empty() && *issues != earlier.issues);
+        let issues = fresh.issues.clone();
+        let has_new_issues = !issues.is_empty() && issues != earlier.issues;
         self.count.set(fresh.tools.len());
         self.catalog.send_replace(Arc::new(fresh));
         // The first list is not a change.
@@ -114,7 +113,7 @@ impl ClientState {
         if !change.is_empty() && !is_first {
             self.handler.emit(McpEvent::ToolsChanged(change));
         }
-        if let Some(issues) = issues {
+        if has_new_issues {
             self.handler.emit(McpEvent::Issues(issues));
         }
     }

@@ -3,11 +3,10 @@
 use super::McpClient;
 
 impl McpClient {
-    /// Returns the server's instructions as a part of a system prompt. The text names the server and quotes each line, so
-    /// that a server cannot speak for another server or for the program. Returns `None` if the server gives no
-    /// instructions.
+    /// Returns the server's instructions as a part of a system prompt; `None` if there are none.
     ///
-    /// The instructions are written by the server. Show them to a model only if the program trusts the server.
+    /// The text names the server and quotes each line, so that it cannot speak for another server or for the
+    /// program. Show it to a model only if the program trusts the server.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         let text = self.server_info().instructions.filter(|text| !text.trim().is_empty())?;

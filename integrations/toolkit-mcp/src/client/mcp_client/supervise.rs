@@ -13,13 +13,21 @@ use tokio::time::{sleep, sleep_until};
 /// The state of the connection.
 #[derive(Clone)]
 pub(crate) enum Link {
-    /// The first attempt to connect is running.
     Starting,
     Up(Arc<Session>),
-    /// There is no connection, for this reason, and another attempt follows.
+    /// There is no connection, and another attempt follows.
     Down(McpError),
-    /// The client was closed, or makes no further attempt to connect, for this reason.
+    /// There is no connection, and no further attempt follows.
     Closed(McpError),
+}
+
+impl Link {
+    /// Ends the attempts, with the last one's reason.
+    fn give_up(&mut self) {
+        if let Self::Down(error) = self {
+            *self = Self::Closed(error.clone());
+        }
+    }
 }
 
 /// Follows the connection until the client is closed or dropped. Without a `session`, connects first.
@@ -36,8 +44,7 @@ pub(super) async fn supervise(inner: Weak<ClientState>, session: Option<Arc<Sess
         };
         client.set_link(Link::Down(McpError::new(McpErrorKind::Connection, reason.clone())));
         client.handler.emit(McpEvent::Disconnected { reason });
-        // Reset the pauses only after a long connection. Otherwise, a server that dies soon after each start
-        // would be restarted without pauses.
+        // Otherwise, a server that dies soon after each start would be restarted without pauses.
         if session.opened.elapsed() > client.handler.settings.backoff.longest {
             failures = 0;
         }
@@ -49,14 +56,10 @@ pub(super) async fn supervise(inner: Weak<ClientState>, session: Option<Arc<Sess
         };
     }
     let Some(client) = inner.upgrade() else { return };
-    client.link.send_modify(|link| {
-        if let Link::Down(error) = link {
-            *link = Link::Closed(error.clone());
-        }
-    });
+    client.link.send_modify(Link::give_up);
 }
 
-/// Follows one connection until it ends, and returns the reason. Returns `None` after the client was closed or dropped.
+/// Returns the reason for the end of a connection; `None` after the client was closed or dropped.
 async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
     let (closing, changed) = {
         let client = inner.upgrade()?;
@@ -88,7 +91,7 @@ async fn watch(inner: &Weak<ClientState>, session: &Session) -> Option<String> {
     }
 }
 
-/// Waits until the server announces changed tools. Announcements may be lost if the subscription ends. In this case,
+/// Waits until the server announces changed tools. If the subscription ends, announcements may be lost:
 /// subscribes again and returns as if the tools had changed.
 async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     if session.announced_lists().is_none() {
@@ -116,8 +119,8 @@ async fn announced(subscription: &mut Option<Subscription>, session: &Session) {
     }
 }
 
-/// Connects after a pause, and again after growing pauses. Returns `None` after the last attempt, or after the client was
-/// closed or dropped.
+/// Connects after growing pauses. Returns `None` after the last attempt, or after the client was closed or
+/// dropped.
 async fn reconnect(
     inner: &Weak<ClientState>,
     failures: &mut u32,
@@ -155,9 +158,10 @@ async fn reconnect(
                 return Some(session);
             }
             Err(error) => {
+                let pause_before_next = client.next_pause(attempts, failures);
                 // A configuration that is wrong stays wrong.
                 let is_final = error.kind() == McpErrorKind::Config;
-                let retry_in = client.next_pause(attempts, failures).filter(|_| !is_final);
+                let retry_in = if is_final { None } else { pause_before_next };
                 client.set_link(Link::Down(error.clone()));
                 let error = error.to_string();
                 client.handler.emit(McpEvent::ReconnectFailed { attempt: attempts, error, retry_in });
@@ -168,12 +172,11 @@ async fn reconnect(
 }
 
 impl ClientState {
-    /// Returns the pause before the next attempt to connect, after `attempts` attempts in a row. Returns `None` if no
-    /// attempt follows.
+    /// Returns the pause after `attempts` attempts in a row; `None` if no attempt follows.
     fn next_pause(&self, attempts: u32, failures: &mut u32) -> Option<Duration> {
         let backoff = &self.handler.settings.backoff;
         let is_last = backoff.attempts.is_some_and(|most| attempts >= most) || !self.endpoint.is_reusable;
         *failures = failures.saturating_add(1);
-        (!is_last).then(|| backoff.pause(*failures))
+        if is_last { None } else { Some(backoff.pause(*failures)) }
     }
 }

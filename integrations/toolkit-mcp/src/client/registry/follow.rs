@@ -11,24 +11,26 @@ use toolkit_core::registry::SyncedTools;
 use toolkit_core::search::SearchOptions;
 use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool};
 
-/// The name of the tool with which a model searches.
 const DISCOVER_TOOLS: &str = "discover_tools";
 
-/// Keeps a live registry up to date with the tools of a server, until this value is dropped. After that, the tools stay
-/// registered.
+/// Keeps a live registry up to date with a server until it is dropped. The tools then stay registered.
 #[derive(Debug)]
 #[must_use = "the registry no longer follows the server once this value is dropped; see `detach`"]
 pub struct Following {
     guard: DropGuard,
-    /// The latest tools that were registered.
     registered: watch::Receiver<RegisteredTools>,
 }
 
-/// The tools that were registered.
 #[derive(Debug, Clone)]
 struct RegisteredTools {
     catalog: Arc<Catalog>,
     are_deferred: bool,
+}
+
+impl RegisteredTools {
+    fn are_current(&self, client: &McpClient) -> bool {
+        Arc::ptr_eq(&self.catalog, &client.0.catalog.borrow()) && self.are_deferred == client.0.defers()
+    }
 }
 
 impl Following {
@@ -37,57 +39,48 @@ impl Following {
         drop(self.guard.disarm());
     }
 
-    /// Waits until the registry has the current tools of the client.
     pub(crate) async fn registered(&self, client: &McpClient) {
         let mut registered = self.registered.clone();
-        let is_current = |registered: &RegisteredTools| {
-            Arc::ptr_eq(&registered.catalog, &client.0.catalog.borrow())
-                && registered.are_deferred == client.0.defers()
-        };
-        // Fails if the client was closed.
-        let _ = registered.wait_for(is_current).await;
+        let _ = registered.wait_for(|tools| tools.are_current(client)).await;
     }
 }
 
 impl McpClient {
-    /// Registers the tools in a live registry, and changes the registry whenever the tools of the server
-    /// change.
+    /// Registers the tools in a live registry, and changes it whenever the tools of the server change.
     ///
-    /// If there are [many tools](crate::client::McpClientBuilder::tool_search_above), they are deferred: turn on tool search in the
-    /// registry, so that a model finds them when it needs them.
+    /// [Many tools](crate::client::McpClientBuilder::tool_search_above) are deferred: turn on tool search in
+    /// the registry, so that a model finds them when it needs them.
     ///
     /// Listeners of the registry receive an event for each added, removed and replaced tool. Overrides and
     /// rules for disabling tools stay. If the registry refuses a later tool, for instance because its name is
     /// taken, the client emits [`McpEvent::Refused`].
     ///
     /// # Errors
-    /// Returns a [`BuildError`] if the registry refuses the current tools. The registry is then unchanged.
+    /// Returns a [`BuildError`] if the registry refuses the current tools. It is then unchanged.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
-        self.follow_with(registry, |_| {})
+        self.follow_with(registry, || {})
     }
 
-    /// Registers the tools in a live registry that turns tool search on when they are deferred.
+    /// Also turns on tool search when the tools are deferred.
     pub(crate) fn follow_with_search(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
         let live = registry.clone();
-        self.follow_with(registry, move |are_deferred| {
-            if are_deferred {
-                turn_search_on(&live);
-            }
-        })
+        self.follow_with(registry, move || turn_search_on(&live))
     }
 
-    /// Registers the tools in a live registry. `then` gets whether they are deferred, after each change.
+    /// Calls `when_deferred` after each change, if the tools are deferred.
     fn follow_with(
         &self,
         registry: &LiveRegistry,
-        then: impl Fn(bool) + Send + 'static,
+        when_deferred: impl Fn() + Send + 'static,
     ) -> Result<Following, BuildError> {
         let mut catalogs = self.0.catalog.subscribe();
         let mut totals = self.0.count.subscribe();
         let first =
             RegisteredTools { catalog: catalogs.borrow_and_update().clone(), are_deferred: self.0.defers() };
         let mut tools = SyncedTools::new(registry, self.provided(&first.catalog))?;
-        then(first.are_deferred);
+        if first.are_deferred {
+            when_deferred();
+        }
         let progress = watch::Sender::new(first.clone());
         let registered = progress.subscribe();
         let client = Arc::downgrade(&self.0);
@@ -110,7 +103,9 @@ impl McpClient {
                 for (tool, error) in tools.update(client.provided(&latest.catalog)) {
                     client.0.handler.emit(McpEvent::Refused { tool, error });
                 }
-                then(latest.are_deferred);
+                if latest.are_deferred {
+                    when_deferred();
+                }
                 last = latest.clone();
                 progress.send_replace(latest);
             }
@@ -118,15 +113,20 @@ impl McpClient {
         Ok(Following { guard: following.drop_guard(), registered })
     }
 
-    /// Returns the tools of the list. Tools that are no longer listed are left out.
+    /// Returns the tools that are still listed.
     fn provided(&self, listed: &Catalog) -> Vec<Arc<dyn Tool>> {
-        let tools = ProvidedTool::all(self.clone()).into_iter();
-        let listed = tools.filter(|tool| listed.tools.contains_key(tool.definition().name.as_str()));
-        listed.map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
+        let mut provided: Vec<Arc<dyn Tool>> = Vec::new();
+        for tool in ProvidedTool::all(self.clone()) {
+            if listed.tools.contains_key(tool.definition().name.as_str()) {
+                provided.push(Arc::new(tool));
+            }
+        }
+        provided
     }
 }
 
-/// Turns tool search on in a registry, unless it is on. A registry with a tool of the same name as a search tool stays without.
+/// Turns tool search on, unless it is on. A registry with a tool of the same name as a search tool stays
+/// without.
 fn turn_search_on(registry: &LiveRegistry) {
     if registry.snapshot().get(DISCOVER_TOOLS).is_some() {
         return;
@@ -135,6 +135,6 @@ fn turn_search_on(registry: &LiveRegistry) {
         registry.enable_tool_search(SearchOptions::default());
         Ok(())
     });
-    // The tools are then listed as they would be without tool search.
+    // The tools are then listed as without tool search.
     drop(enabled);
 }

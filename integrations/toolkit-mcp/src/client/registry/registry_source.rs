@@ -28,8 +28,9 @@ impl ToolProvider for McpClient {
     }
 }
 
-/// The tools that the server has now, so that `.tools(client)` gives them to an agent, with tool search if there are
-/// [many](crate::client::McpClientBuilder::tool_search_above). A live registry [follows](McpClient::follow) their changes.
+/// The server's tools, so that `.tools(client)` gives them to an agent, with tool search if there are
+/// [many](crate::client::McpClientBuilder::tool_search_above). A live registry [follows](McpClient::follow)
+/// their changes.
 impl IntoRegistrySource for McpClient {
     fn into_registry_source(self) -> RegistrySource {
         let defers = self.0.defers();

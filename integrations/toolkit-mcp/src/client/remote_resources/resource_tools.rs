@@ -21,8 +21,8 @@ pub struct McpResourceTools {
 }
 
 impl McpClient {
-    /// Returns the tools with which a model lists and reads the resources of the server, for instance the full text that a
-    /// link in a result names.
+    /// Returns tools with which a model lists and reads resources, such as the full text that a link in a
+    /// result names.
     ///
     /// ```no_run
     /// # async fn example(client: toolkit_ai::mcp::client::McpClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -96,11 +96,11 @@ impl McpResourceTools {
     }
 }
 
-/// Describes a resource in one line.
 fn line(resource: &McpResource) -> String {
     let name = resource.title.as_ref().unwrap_or(&resource.name);
-    let parts = [Some(name), resource.media_type.as_ref(), resource.description.as_ref()];
-    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let mut parts = vec![name.as_str()];
+    parts.extend(resource.media_type.as_deref());
+    parts.extend(resource.description.as_deref());
     format!("{} ({})", resource.uri, parts.join("; ").replace('\n', " "))
 }
 

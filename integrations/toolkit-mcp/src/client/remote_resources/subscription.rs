@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use tokio_util::sync::DropGuard;
 use toolkit_core::CancellationToken;
 
-/// A subscription to changes of a resource, until this value is dropped.
+/// A subscription to changes of a resource, until it is dropped.
 #[derive(Debug)]
 #[must_use = "the subscription ends once this value is dropped"]
 pub struct McpSubscription {
@@ -23,8 +23,10 @@ pub struct McpSubscription {
 }
 
 impl McpClient {
-    /// Subscribes to changes of a resource. The client emits [`McpEvent::ResourceUpdated`] for each change, and subscribes
-    /// again after a lost connection.
+    /// Subscribes to changes of a resource.
+    ///
+    /// The client emits [`McpEvent::ResourceUpdated`] for each change, and subscribes again after a lost
+    /// connection.
     ///
     /// # Errors
     /// [`McpError`] if the client is not connected, or if the server refuses the subscription.
@@ -53,7 +55,7 @@ impl McpClient {
 }
 
 impl Session {
-    /// Subscribes to changes of a resource. Returns the stream of the changes, if the version of the protocol has one.
+    /// Returns the stream of the changes, if the protocol version has one.
     async fn subscribe_to(&self, uri: &str) -> Result<Option<Subscription>, McpError> {
         if self.has_handshake() {
             let request = self.peer.subscribe(SubscribeRequestParams::new(uri));
@@ -74,7 +76,8 @@ impl Session {
     }
 }
 
-/// Emits the changes of a resource, and subscribes again after a lost connection or stream. Ends with the client.
+/// Emits the changes of a resource, and subscribes again after a lost connection or stream. Ends with the
+/// client.
 async fn keep(
     client: &Weak<ClientState>,
     session: &mut Arc<Session>,

@@ -8,14 +8,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The number of tools above which they are deferred, unless the program sets another.
+/// The default number of tools above which they are deferred.
 const SEARCH_ABOVE: usize = 40;
 
-/// The versions of the protocol to speak.
+/// The protocol versions to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum McpProtocol {
-    /// The newest version that both sides support: 2026-07-28, or an older version with a handshake.
+    /// The newest version that both sides support.
     #[default]
     Auto,
     /// Version 2026-07-28 only: no handshake, no session.
@@ -26,15 +26,15 @@ pub enum McpProtocol {
 
 /// The pauses between attempts to connect.
 ///
-/// Each pause is twice as long as the pause before, up to the maximum. In addition, each pause is randomly
-/// extended by up to 20 %.
+/// Each pause is twice as long as the one before, up to the maximum, and extended by a random part of up to
+/// 20 %.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
 pub struct McpBackoff {
-    /// The pause before the first attempt. The default is half a second.
+    /// The pause before the first attempt; 0.5 s by default.
     pub first: Duration,
-    /// The maximum pause between attempts, before the random extension. The default is 30 seconds.
+    /// The maximum pause before the random extension; 30 s by default.
     pub longest: Duration,
     /// The maximum number of attempts in a row; `None` for no limit, the default.
     pub attempts: Option<u32>,
@@ -47,11 +47,11 @@ impl Default for McpBackoff {
 }
 
 impl McpBackoff {
-    /// Returns the pause before the attempt `attempt`, counted from 1.
+    /// Returns the pause before an attempt, counted from 1.
     pub(crate) fn pause(&self, attempt: u32) -> Duration {
         let factor = 2_u32.saturating_pow(attempt.saturating_sub(1).min(16));
         let pause = self.first.saturating_mul(factor).min(self.longest);
-        // A fresh `RandomState` hashes to a random number. From 0 to 20 % are added.
+        // A fresh `RandomState` hashes to a random number.
         let random = u32::try_from(RandomState::new().hash_one(attempt) % 21).unwrap_or_default();
         pause.saturating_add(pause.saturating_mul(random) / 100)
     }
@@ -60,7 +60,7 @@ impl McpBackoff {
 setters! { McpBackoff:
     /// Sets the pause before the first attempt.
     with_first(first: Duration) = first;
-    /// Sets the maximum pause between attempts, before the random extension.
+    /// Sets the maximum pause before the random extension.
     with_longest(longest: Duration) = longest;
     /// Sets the maximum number of attempts in a row. With zero, a lost connection stays lost.
     with_attempts(attempts: u32) = Some(attempts);
@@ -68,10 +68,9 @@ setters! { McpBackoff:
 
 pub(super) type Permits = dyn Fn(&str) -> bool + Send + Sync;
 
-/// All settings of a client.
 #[derive(Clone)]
 pub(crate) struct ClientSettings {
-    /// The name used for the server in messages.
+    /// The name of the server in messages.
     pub(crate) name: String,
     pub(crate) namespace: Option<String>,
     pub(crate) limits: McpLimits,
@@ -83,7 +82,7 @@ pub(crate) struct ClientSettings {
     pub(crate) protocol: McpProtocol,
     pub(crate) trust_annotations: bool,
     pub(crate) check_results: bool,
-    /// The fingerprints of approved tools; `None` if no tool needs approval.
+    /// The approved fingerprints; `None` if no tool needs approval.
     pub(crate) approved: Option<BTreeMap<String, String>>,
     pub(crate) block_changes: bool,
     pub(crate) elicitation: Option<Arc<dyn DynElicitationHandler>>,

@@ -8,18 +8,17 @@ use std::pin::Pin;
 use toolkit_core::foreign::clean_texts;
 use toolkit_core::foreign::{clean, is_clean};
 
-/// The maximum size of the schema of a form, in bytes of JSON.
+/// The maximum size of a form's schema, in bytes.
 const LONGEST_FORM: usize = 64 << 10;
 
-/// The maximum length of the address of a page, in bytes.
+/// The maximum length of a page's address, in bytes.
 const LONGEST_URL: usize = 2_048;
 
 /// A question of a server to the user.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ElicitationRequest {
-    /// The name of the server. Show the name to the user, because the message may pretend to come from
-    /// elsewhere.
+    /// The name of the server. Show it to the user: the message may pretend to come from elsewhere.
     pub server: String,
     /// The question.
     pub message: String,
@@ -37,35 +36,36 @@ pub enum ElicitationKind {
         /// The JSON Schema of the answer: an object with strings, numbers, booleans and choices.
         schema: Value,
     },
-    /// The user opens a page, for instance to log in. The answer does not pass through the client.
+    /// The user opens a page, for instance to log in. The client does not see the answer.
     #[non_exhaustive]
     Url {
-        /// The address of the page, in ASCII. It begins with `https://` or `http://`, and contains no user name. Show it in
-        /// full, and ask the user before opening the page.
+        /// The address of the page, in ASCII: `https://` or `http://`, without a user name. Show it
+        /// in full, and ask the user before opening the page.
         url: String,
-        /// The host of the address, in lower case and without the port. Show it beside the name of the server: the address
-        /// may begin like one that the user knows. A part that begins with `xn--` stands for characters of another script.
+        /// The host of the address, in lower case and without the port. Show it beside the name of
+        /// the server: the address may look like one that the user knows. A part that begins with
+        /// `xn--` stands for characters of another script.
         host: String,
     },
 }
 
-/// The user's answer to an [`ElicitationRequest`].
+/// The answer to an [`ElicitationRequest`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationAnswer {
-    /// The user agrees. For a form, the map contains the values of the fields. The client fills in missing
-    /// fields that have a default.
+    /// The user agrees. The map contains the values of a form; the client fills in missing
+    /// defaults.
     Accept(Map<String, Value>),
     /// The user refuses.
     Decline,
-    /// The user closes the question without an answer.
+    /// The user closes the question.
     Cancel,
 }
 
 /// A handler for the questions of servers.
 ///
-/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this trait.
-/// Without a handler, the client declines all questions.
+/// An asynchronous closure from [`ElicitationRequest`] to [`ElicitationAnswer`] implements this
+/// trait.
 ///
 /// ```
 /// use toolkit_ai::mcp::client::{ElicitationAnswer, ElicitationRequest, McpClient, McpCommand};
@@ -108,7 +108,6 @@ impl<H: ElicitationHandler> DynElicitationHandler for H {
     }
 }
 
-/// Asks the handler. Declines the question if there is no handler.
 pub(crate) async fn elicit(
     handler: Option<&dyn DynElicitationHandler>,
     server: &str,
@@ -123,7 +122,7 @@ pub(crate) async fn elicit(
                 return declined;
             }
             clean_texts(&mut schema);
-            // The answer repeats the names of fields and the choices, so their hidden characters cannot be
+            // The answer repeats names of fields and choices, so their hidden characters cannot be
             // removed.
             if !is_visible(&schema) {
                 return declined;
@@ -157,8 +156,7 @@ pub(crate) async fn elicit(
     }
 }
 
-/// Returns the host of the address of a page. Returns `None` if the address is no page of the web, or can be read in more
-/// than one way.
+/// Returns the host of a page's address; `None` if it is no web page, or ambiguous.
 fn host_of_page(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     // Other schemes, such as `javascript:` and `file:`, do more than open a page.
@@ -179,10 +177,10 @@ fn host_of_page(url: &str) -> Option<String> {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
         None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')),
     };
-    (is_port && is_host && !host.is_empty()).then(|| host.to_ascii_lowercase())
+    if is_port && is_host && !host.is_empty() { Some(host.to_ascii_lowercase()) } else { None }
 }
 
-/// Returns whether all strings and member names of a value are free of hidden characters.
+/// Returns whether strings and names have no hidden characters.
 fn is_visible(value: &Value) -> bool {
     match value {
         Value::String(text) => is_clean(text),
@@ -192,11 +190,15 @@ fn is_visible(value: &Value) -> bool {
     }
 }
 
-/// Returns the default values of all properties that have a default.
 fn defaults(schema: &Value) -> Map<String, Value> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let defaults = properties.into_iter().flatten();
-    defaults.filter_map(|(name, property)| Some((name.clone(), property.get("default")?.clone()))).collect()
+    let mut defaults = Map::new();
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return defaults };
+    for (name, property) in properties {
+        if let Some(default) = property.get("default") {
+            defaults.insert(name.clone(), default.clone());
+        }
+    }
+    defaults
 }
 
 #[cfg(test)]

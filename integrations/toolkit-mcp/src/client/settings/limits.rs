@@ -1,11 +1,11 @@
-//! The limits for the messages, tools and schemas of a server.
+//! The limits for a server's messages, tools and schemas.
 
 use crate::macros::setters;
 
-/// The limits for the messages, tools and schemas of a server.
+/// The limits for a server's messages, tools and schemas.
 ///
-/// If a tool exceeds a limit, the client shortens the description or leaves the tool out. In both cases, the
-/// client adds an [issue](crate::client::McpClient::issues).
+/// If a tool exceeds a limit, the client shortens the description or leaves the tool out, and adds an
+/// [issue](crate::client::McpClient::issues).
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpLimits;
@@ -17,25 +17,30 @@ use crate::macros::setters;
 #[non_exhaustive]
 #[must_use]
 pub struct McpLimits {
-    /// The maximum number of tools of one server. Further tools are left out. The default is 1,000.
+    /// The maximum number of tools of one server, 1,000 by default. Further tools are left out.
     pub tools: usize,
-    /// The maximum length of a description and of the server's instructions, in characters. A longer
-    /// description is cut. The default is 8,192.
+    /// The maximum length of descriptions and of the server's instructions, 8,192 characters by default.
+    /// Longer texts are cut.
     pub description: usize,
-    /// The maximum size of a schema, in bytes of compact JSON. A tool with a larger schema, or with a list
-    /// entry of more than four times this size, is left out. The default is 65,536.
+    /// The maximum size of a schema, 65,536 bytes of compact JSON by default.
+    ///
+    /// A tool with a larger schema, or with a list entry of more than four times this size, is left out.
     pub schema_bytes: usize,
-    /// The maximum nesting of a schema, in levels of JSON. A tool with a deeper schema is left out. The
-    /// default is 64.
+    /// The maximum nesting of a schema, 64 levels of JSON by default.
+    ///
+    /// A tool with a deeper schema is left out.
     pub schema_depth: usize,
-    /// The maximum size of one message, in bytes. A call with a larger result ends with an error. Over streams, so do
-    /// all pending calls. The default is 16 MiB.
+    /// The maximum size of one message, 16 MiB by default.
+    ///
+    /// A call with a larger result ends with an error. Over streams, so do all pending calls.
     pub message_bytes: usize,
-    /// The maximum number of pages of one list, also of empty pages. Further pages of tools are left out; other lists
-    /// end with an error. The default is 1,000.
+    /// The maximum number of pages of one list, 1,000 by default, also of empty ones.
+    ///
+    /// Further pages of tools are left out; other lists end with an error.
     pub pages: usize,
-    /// The maximum size of the cursor of a page, in bytes. A page with a larger cursor is the last one of the tools; other
-    /// lists end with an error. The default is 4,096.
+    /// The maximum size of the cursor of a page, 4,096 bytes by default.
+    ///
+    /// A page with a larger cursor is the last one of the tools; other lists end with an error.
     pub cursor_bytes: usize,
 }
 
@@ -66,6 +71,6 @@ setters! { McpLimits:
     with_message_bytes(message_bytes: usize) = message_bytes;
     /// Sets the maximum number of pages of one list.
     with_pages(pages: usize) = pages;
-    /// Sets the maximum size of the cursor of a page, in bytes.
+    /// Sets the maximum size of the cursor, in bytes.
     with_cursor_bytes(cursor_bytes: usize) = cursor_bytes;
 }

@@ -16,35 +16,33 @@ use toolkit_core::schema::__private::nests_deeper;
 use toolkit_core::schema::schema_hash;
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The tools that the client has accepted from a tool list of the server.
+/// The tools that the client accepts from a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalog {
     /// The tools by their qualified names.
     pub(crate) tools: Tools,
     pub(crate) issues: Vec<ToolIssue>,
-    /// The listed tools that wait for approval, by their qualified names.
+    /// The tools that wait for approval, by their qualified names.
     pub(crate) pending: Tools,
     /// Whether a tool has changed or was removed since the first list.
     pub(crate) has_changed: bool,
-    /// The number of entries in the list so far.
+    /// The number of entries so far.
     listed: usize,
 }
 
-/// One tool of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RemoteTool {
     pub(crate) definition: ToolDefinition,
-    /// The name of the tool on the server.
+    /// Its name on the server.
     pub(crate) name: String,
-    /// The hash of the tool's entry in the tool list.
+    /// The hash of its entry in the tool list.
     pub(crate) fingerprint: String,
-    /// The entry as the server sent it, also with the members that have no place in a definition.
+    /// The entry as sent, also with members that no definition has.
     pub(crate) entry: Value,
 }
 
 impl Catalog {
-    /// Checks and converts the entries of one page of a tool list, in their order. Returns `false` if the
-    /// list has more tools than allowed.
+    /// Checks and converts one page of a tool list. Returns `false` if the list has more tools than allowed.
     pub(crate) fn extend(&mut self, page: Vec<Value>, settings: &ClientSettings) -> bool {
         let limit = settings.limits.tools;
         for entry in page {
@@ -58,7 +56,7 @@ impl Catalog {
         true
     }
 
-    /// Reports that the list was cut for this reason.
+    /// Reports that the list was cut.
     pub(crate) fn cut(&mut self, reason: &str) {
         let message = format!("{reason}; the rest was left out");
         self.issues.insert(0, ToolIssue::new("", ToolIssueKind::TooMany, message));
@@ -84,7 +82,7 @@ impl Catalog {
 
 type Tools = BTreeMap<String, Arc<RemoteTool>>;
 
-/// Converts one entry of a tool list. Adds a note to `notes` for each change of the entry.
+/// Converts one entry of a tool list. Adds a note for each change of the entry.
 fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Result<RemoteTool, Note> {
     let malformed =
         |error: String| (ToolIssueKind::Malformed, format!("is malformed and was left out: {error}"));
@@ -98,13 +96,16 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
         return Err((ToolIssueKind::Task, message.to_owned()));
     }
     let visibility = entry.pointer("/_meta/ui/visibility").and_then(Value::as_array);
-    if visibility.is_some_and(|places| !places.iter().any(|place| place == "model")) {
+    if let Some(places) = visibility
+        && !places.iter().any(|place| place == "model")
+    {
         let message = "is only for the server's own page, and was left out";
         return Err((ToolIssueKind::App, message.to_owned()));
     }
     let fingerprint = schema_hash(&entry);
     let tool = parse(entry.clone()).map_err(|error| malformed(error.to_string()))?;
-    // The text of a deeper entry was cut, or is too deep for other parsers. Members without a place in it do not count.
+    // The text of a deeper entry was cut, or is too deep for other parsers. Members without a place in it do
+    // not count.
     if serde_json::to_value(&tool).is_ok_and(|tool| nests_deeper(&tool, MAX_TOOL_DEPTH)) {
         return Err(malformed(format!("its entry is nested deeper than {MAX_TOOL_DEPTH} levels")));
     }
@@ -113,7 +114,12 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     let name = legal_name(&tool.name, settings.namespace.as_deref(), notes)?;
     let parameters = checked_parameters(Arc::unwrap_or_clone(tool.input_schema), schema_limits, notes)?;
     let description = description(tool.description.as_deref().unwrap_or_default(), limits.description, notes);
-    let title = tool.title.or_else(|| tool.annotations.as_ref()?.title.clone());
+    let mut title = tool.title;
+    if let Some(annotations) = &tool.annotations
+        && title.is_none()
+    {
+        title.clone_from(&annotations.title);
+    }
     if title.as_deref().is_some_and(hides_text) {
         let message = "has invisible characters in its title, which were removed";
         notes.push((ToolIssueKind::Description, message.to_owned()));
@@ -134,20 +140,21 @@ fn import(entry: Value, settings: &ClientSettings, notes: &mut Vec<Note>) -> Res
     Ok(RemoteTool { definition, name: tool.name.into_owned(), fingerprint, entry })
 }
 
-/// Parses an entry. PHP writes `[]` for an empty object, which is corrected if the entry is not a tool otherwise.
+/// Parses an entry. PHP writes `[]` for an empty object, which is corrected if the entry is not a tool
+/// otherwise.
 fn parse(mut entry: Value) -> serde_json::Result<Tool> {
-    Tool::deserialize(&entry).or_else(|error| {
-        let members = ["inputSchema", "outputSchema", "annotations", "_meta"];
-        let lists = members.iter().filter(|member| entry.get(member) == Some(&json!([])));
-        let lists: Vec<_> = lists.collect();
-        if lists.is_empty() {
-            return Err(error);
+    let error = match Tool::deserialize(&entry) {
+        Ok(tool) => return Ok(tool),
+        Err(error) => error,
+    };
+    let mut is_corrected = false;
+    for member in ["inputSchema", "outputSchema", "annotations", "_meta"] {
+        if entry.get(member) == Some(&json!([])) {
+            entry[member] = json!({});
+            is_corrected = true;
         }
-        for member in lists {
-            entry[*member] = json!({});
-        }
-        Tool::deserialize(entry)
-    })
+    }
+    if is_corrected { Tool::deserialize(entry) } else { Err(error) }
 }
 
 fn icon(published: Icon) -> ToolIcon {
@@ -157,23 +164,26 @@ fn icon(published: Icon) -> ToolIcon {
     icon
 }
 
+/// Returns a hint of a server. Without trust, only hints that make a tool look more dangerous count.
+fn hint(value: Option<bool>, dangerous: bool, is_trusted: bool) -> Option<bool> {
+    if is_trusted || value == Some(dangerous) { value } else { None }
+}
+
 fn metadata(
     title: Option<String>,
     annotations: Option<ToolAnnotations>,
     settings: &ClientSettings,
 ) -> ToolMetadata {
     let annotations = annotations.unwrap_or_default();
-    let trusted = settings.trust_annotations;
-    // If the server is not trusted, ignore all hints except those that make a tool look more dangerous.
-    let hint = |value: Option<bool>, dangerous: bool| value.filter(|value| trusted || *value == dangerous);
+    let is_trusted = settings.trust_annotations;
     let mut metadata = ToolMetadata::default();
     metadata.title = title.map(|title| clean(&title).chars().take(256).collect());
-    metadata.read_only = hint(annotations.read_only_hint, false);
-    metadata.destructive = hint(annotations.destructive_hint, true);
-    metadata.idempotent = hint(annotations.idempotent_hint, false);
-    metadata.open_world = hint(annotations.open_world_hint, true);
-    // According to the protocol, a read-only tool destroys nothing, regardless of its other hints. The idempotent hint
-    // has a meaning only for tools that are not read-only.
+    metadata.read_only = hint(annotations.read_only_hint, false, is_trusted);
+    metadata.destructive = hint(annotations.destructive_hint, true, is_trusted);
+    metadata.idempotent = hint(annotations.idempotent_hint, false, is_trusted);
+    metadata.open_world = hint(annotations.open_world_hint, true, is_trusted);
+    // According to the protocol, a read-only tool destroys nothing, whatever its other hints say. The
+    // idempotent hint has a meaning only for tools that are not read-only.
     if metadata.read_only == Some(true) {
         metadata.destructive = Some(false);
         metadata.idempotent = metadata.idempotent.filter(|idempotent| *idempotent);
@@ -194,7 +204,6 @@ mod tests {
     use super::*;
     use crate::client::settings::McpLimits;
 
-    /// Returns an entry of a tool list, with the fields of `extra` added.
     fn entry(name: &str, extra: Value) -> Value {
         let mut entry = json!({"name": name, "inputSchema": {"type": "object"}});
         for (field, value) in extra.as_object().into_iter().flatten() {

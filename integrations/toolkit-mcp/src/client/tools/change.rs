@@ -10,11 +10,11 @@ use toolkit_core::{ToolMetadata, ToolName};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ToolListChange {
-    /// The names of new tools, sorted.
+    /// The new tools, sorted.
     pub added: Vec<ToolName>,
-    /// The names of removed tools, sorted.
+    /// The removed tools, sorted.
     pub removed: Vec<ToolName>,
-    /// The tools with a changed definition, sorted by name.
+    /// The changed tools, sorted by name.
     pub changed: Vec<McpToolChange>,
 }
 
@@ -22,19 +22,23 @@ pub struct ToolListChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpToolChange {
-    /// The name of the tool.
+    /// Its name.
     pub tool: ToolName,
-    /// The old and the new description, if the description changed.
+    /// The old and the new description, if changed.
     pub description: Option<(String, String)>,
-    /// The differences of the parameters, if the parameters changed. The list of differences is empty if the
-    /// schemas differ only in keywords without meaning.
+    /// The differences of the parameters, if changed.
+    ///
+    /// The list is empty if the schemas differ only in keywords without meaning.
     pub parameters: Option<SchemaDiff>,
-    /// The differences of the output schema, if the output schema changed.
+    /// The differences of the output schema, if changed.
     pub output: Option<SchemaDiff>,
-    /// The names of changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`,
-    /// `meta`. `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that have no place in a definition.
+    /// The changed settings: `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `meta`.
+    ///
+    /// `other` stands for members of the [entry](crate::client::McpClient::listed_tool) that no definition
+    /// has.
     pub settings: Vec<&'static str>,
-    /// Whether the tool waits for [approval](crate::client::McpClient::approve) and cannot be called until then.
+    /// Whether the tool waits for [approval](crate::client::McpClient::approve), and cannot be called until
+    /// then.
     pub is_blocked: bool,
 }
 
@@ -45,16 +49,13 @@ impl ToolListChange {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns the differences between two catalogs. A tool that waits for approval in `new`, but not in
-    /// `old`, counts as changed.
+    /// Also counts a tool as changed that waits for approval in `new`, but not in `old`.
     pub(crate) fn between(old: &Catalog, new: &Catalog) -> Self {
-        let mut change = Self::default();
-        let names = |catalog: &Catalog, other: &Catalog| {
-            let missing = catalog.tools.iter().filter(|(name, _)| !other.tools.contains_key(*name));
-            missing.map(|(_, tool)| tool.definition.name.clone()).collect()
+        let mut change = Self {
+            added: names_missing_in(old, new),
+            removed: names_missing_in(new, old),
+            changed: Vec::new(),
         };
-        change.added = names(new, old);
-        change.removed = names(old, new);
         for (name, tool) in &new.tools {
             let Some(earlier) = old.tools.get(name) else { continue };
             let waiting = new.pending.get(name).filter(|waiting| old.pending.get(name) != Some(*waiting));
@@ -67,27 +68,47 @@ impl ToolListChange {
     }
 }
 
+fn names_missing_in(other: &Catalog, catalog: &Catalog) -> Vec<ToolName> {
+    let mut names = Vec::new();
+    for (name, tool) in &catalog.tools {
+        if !other.tools.contains_key(name) {
+            names.push(tool.definition.name.clone());
+        }
+    }
+    names
+}
+
 impl McpToolChange {
     fn between(old: &RemoteTool, new: &RemoteTool, is_blocked: bool) -> Self {
         let is_other = old.entry != new.entry && old.definition == new.definition;
         let old = &old.definition;
         let new = &new.definition;
-        let description =
-            (old.description != new.description).then(|| (old.description.clone(), new.description.clone()));
-        let parameters = (old.parameters != new.parameters)
-            .then(|| SchemaDiff::of_arguments(&old.parameters, &new.parameters));
+        let mut change = Self {
+            tool: new.name.clone(),
+            description: None,
+            parameters: None,
+            output: None,
+            settings: settings(&old.metadata, &new.metadata),
+            is_blocked,
+        };
+        if old.description != new.description {
+            change.description = Some((old.description.clone(), new.description.clone()));
+        }
+        if old.parameters != new.parameters {
+            change.parameters = Some(SchemaDiff::of_arguments(&old.parameters, &new.parameters));
+        }
         // A tool without an output schema may return any value.
         let [was, is] = [old, new].map(|tool| tool.output_schema().cloned().unwrap_or(Value::Bool(true)));
-        let output = (was != is).then(|| SchemaDiff::of_results(&was, &is));
-        let mut settings = settings(&old.metadata, &new.metadata);
-        if is_other {
-            settings.push("other");
+        if was != is {
+            change.output = Some(SchemaDiff::of_results(&was, &is));
         }
-        Self { tool: new.name.clone(), description, parameters, output, settings, is_blocked }
+        if is_other {
+            change.settings.push("other");
+        }
+        change
     }
 }
 
-/// Returns the names of the settings that differ.
 fn settings(old: &ToolMetadata, new: &ToolMetadata) -> Vec<&'static str> {
     let compared = [
         ("title", old.title == new.title),
@@ -102,10 +123,11 @@ fn settings(old: &ToolMetadata, new: &ToolMetadata) -> Vec<&'static str> {
 
 impl fmt::Display for ToolListChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let added = self.added.iter().map(|tool| format!("- tool `{tool}` is new"));
-        let removed = self.removed.iter().map(|tool| format!("- tool `{tool}` was removed"));
-        let lines = added.chain(removed).chain(self.changed.iter().map(McpToolChange::to_string));
-        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
+        let mut lines = Vec::new();
+        lines.extend(self.added.iter().map(|tool| format!("- tool `{tool}` is new")));
+        lines.extend(self.removed.iter().map(|tool| format!("- tool `{tool}` was removed")));
+        lines.extend(self.changed.iter().map(McpToolChange::to_string));
+        f.write_str(&lines.join("\n"))
     }
 }
 

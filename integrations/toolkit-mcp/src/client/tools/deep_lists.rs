@@ -5,26 +5,25 @@ use serde::de::IgnoredAny;
 use serde_json::from_str;
 use toolkit_core::schema::__private::MAX_DEPTH;
 
-/// The maximum nesting of a tool in a list, in levels of JSON. The list and the result are around it.
+/// The maximum nesting of a tool, in levels of JSON. The list and the result are around it.
 pub(super) const MAX_TOOL_DEPTH: usize = MAX_DEPTH - 7;
 
-/// The result of `tools/list`. Values that are ignored have any depth.
+/// The result of `tools/list`. Ignored values have any depth.
 #[derive(Deserialize)]
 struct ListedTools {
     #[serde(rename = "tools")]
     _tools: Vec<IgnoredAny>,
 }
 
-/// The message with this result.
 #[derive(Deserialize)]
 struct ListMessage {
     #[serde(rename = "result")]
     _result: ListedTools,
 }
 
-/// Returns the text of a list of tools, or of the message with it, with `null` in place of each value that is nested deeper
-/// than parsers read; `None` for any other text, or if no value is. The tool around such a value is deeper than
-/// [`MAX_TOOL_DEPTH`].
+/// Returns a list of tools, or the message with it, with `null` in place of values nested deeper than parsers
+/// read. Returns `None` for any other text, or without such a value. The tool around such a value is deeper
+/// than [`MAX_TOOL_DEPTH`].
 pub(crate) fn cut_deep_values(text: &str) -> Option<String> {
     let mut cut = String::new();
     let mut kept = 0;
@@ -56,7 +55,10 @@ pub(crate) fn cut_deep_values(text: &str) -> Option<String> {
             _ => {}
         }
     }
+    if kept == 0 {
+        return None;
+    }
     cut.push_str(text.get(kept..).unwrap_or_default());
-    let is_list = || from_str::<ListedTools>(text).is_ok() || from_str::<ListMessage>(text).is_ok();
-    (kept > 0 && is_list()).then_some(cut)
+    let is_list = from_str::<ListedTools>(text).is_ok() || from_str::<ListMessage>(text).is_ok();
+    if is_list { Some(cut) } else { None }
 }

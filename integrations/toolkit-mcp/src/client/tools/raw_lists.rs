@@ -20,10 +20,10 @@ struct RawList {
 }
 
 impl RawLists {
-    /// Keeps the list of a message. Other messages are ignored.
     pub(crate) fn keep(&self, message: &str) {
-        let list = from_str::<RawList>(message).ok();
-        if let Some(list) = list.filter(|list| list.result.get("tools").is_some_and(Value::is_array)) {
+        if let Ok(list) = from_str::<RawList>(message)
+            && list.result.get("tools").is_some_and(Value::is_array)
+        {
             *lock(&self.0) = Some(list);
         }
     }
@@ -40,14 +40,12 @@ impl RawLists {
     }
 }
 
-/// Returns the list with the tools that are in the list of the SDK.
 fn accepted(mut raw: Value, list: &ListToolsResult) -> Value {
     if let Some(tools) = raw.get_mut("tools").and_then(Value::as_array_mut)
         && tools.len() != list.tools.len()
     {
-        let names: HashSet<&str> = list.tools.iter().map(|tool| &*tool.name).collect();
-        tools
-            .retain(|tool| tool.get("name").and_then(Value::as_str).is_some_and(|name| names.contains(name)));
+        let names: HashSet<Option<&str>> = list.tools.iter().map(|tool| Some(&*tool.name)).collect();
+        tools.retain(|tool| names.contains(&tool.get("name").and_then(Value::as_str)));
     }
     raw
 }

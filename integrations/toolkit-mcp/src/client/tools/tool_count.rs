@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 
-/// The number of tools of several clients together. Clones share it.
+/// The number of tools of several clients. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolTotal(watch::Sender<usize>);
 
@@ -19,7 +19,6 @@ impl ToolCount {
         Self { total, own: AtomicUsize::default() }
     }
 
-    /// Sets the number of tools of this client.
     pub(crate) fn set(&self, tools: usize) {
         let earlier = self.own.swap(tools, Ordering::Relaxed);
         if earlier != tools {
@@ -27,12 +26,10 @@ impl ToolCount {
         }
     }
 
-    /// Returns the number of tools of all clients.
     pub(crate) fn total(&self) -> usize {
         *self.total.0.borrow()
     }
 
-    /// Returns a receiver that is notified when the total changes.
     pub(crate) fn subscribe(&self) -> watch::Receiver<usize> {
         self.total.0.subscribe()
     }

@@ -19,10 +19,10 @@ use tokio::time::sleep;
 use tokio::time::timeout;
 use toolkit_core::redaction::Unread;
 
-/// The time that a server has to exit after its input ended, and again after the signal to terminate.
+/// The time to exit after the end of input, and again after the signal to terminate.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The time that the other processes of the group have to exit after the signal to terminate.
+/// The time for the other processes of the group after the signal to terminate.
 #[cfg(unix)]
 const GROUP_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -32,10 +32,9 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// The maximum length of a line of standard error, in bytes.
+/// The maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 4_096;
 
-/// The transport to a child process.
 pub(crate) struct ChildTransport {
     /// `None` after the process has exited.
     child: Option<Box<dyn ChildWrapper>>,
@@ -44,29 +43,13 @@ pub(crate) struct ChildTransport {
 }
 
 impl ChildTransport {
-    /// Starts the process and returns the transport to it.
     pub(crate) fn spawn(command: &McpCommand, limit: usize, wire: &Arc<Wire>) -> Result<Self, McpError> {
-        let failed = |error: io::Error| {
-            let text = match command.missing_directory() {
-                Some(directory) => format!("the working directory `{}` does not exist", directory.display()),
-                None => {
-                    let program = command.program.to_string_lossy();
-                    let cure = if program.contains(char::is_whitespace) {
-                        "the command is the program alone, and its arguments go into `args`"
-                    } else {
-                        "check the command and `PATH`"
-                    };
-                    format!("`{program}` could not be started: {error}; {cure}")
-                }
-            };
-            McpError::new(McpErrorKind::Start, text)
-        };
         wire.secrets.add(&command.secrets());
         let mut process = CommandWrap::from(command.to_process());
         #[cfg(unix)]
         process.wrap(process_wrap::tokio::ProcessGroup::leader());
-        let mut child = process.spawn().map_err(failed)?;
-        let missing = || failed(io::Error::other("its standard streams are not connected"));
+        let mut child = process.spawn().map_err(|error| start_error(command, &error))?;
+        let missing = || start_error(command, &io::Error::other("its standard streams are not connected"));
         let output = child.stdout().take().ok_or_else(missing)?;
         let input = child.stdin().take().ok_or_else(missing)?;
         let errors = child.stderr().take().ok_or_else(missing)?;
@@ -74,6 +57,20 @@ impl ChildTransport {
         let lines = ServerLines::new(output, input, limit, wire.clone());
         Ok(Self { child: Some(child), lines, wire: wire.clone() })
     }
+}
+
+fn start_error(command: &McpCommand, error: &io::Error) -> McpError {
+    if let Some(directory) = command.missing_directory() {
+        let text = format!("the working directory `{}` does not exist", directory.display());
+        return McpError::new(McpErrorKind::Start, text);
+    }
+    let program = command.program.to_string_lossy();
+    let cure = if program.contains(char::is_whitespace) {
+        "the command is the program alone, and its arguments go into `args`"
+    } else {
+        "check the command and `PATH`"
+    };
+    McpError::new(McpErrorKind::Start, format!("`{program}` could not be started: {error}; {cure}"))
 }
 
 impl Transport<RoleClient> for ChildTransport {
@@ -139,7 +136,7 @@ async fn has_exited_within(limit: Duration, child: &mut Box<dyn ChildWrapper>) -
     matches!(timeout(limit, child.wait()).await, Ok(Ok(_)))
 }
 
-/// Kills the process and all processes of its group, if the transport is dropped without being closed.
+/// Kills the process group of a transport that was not closed.
 impl Drop for ChildTransport {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use toolkit_core::__private::lock;
 use toolkit_core::redaction::Redactor;
 
-/// The number of tokens that are known. A server may still answer a request with an earlier token.
+/// The number of known tokens. A server may still answer a request with an earlier one.
 #[cfg(feature = "client-http")]
 const TOKENS: usize = 16;
 
@@ -17,17 +17,14 @@ pub(crate) struct KnownSecrets(Arc<Mutex<ConnectionSecrets>>);
 struct ConnectionSecrets {
     /// The secrets of the endpoint.
     fixed: Redactor,
-    /// The last tokens.
     tokens: VecDeque<String>,
 }
 
 impl KnownSecrets {
-    /// Adds secrets of the endpoint.
     pub(crate) fn add(&self, secrets: &Redactor) {
         lock(&self.0).fixed.extend(secrets);
     }
 
-    /// Adds the token of a request.
     #[cfg(feature = "client-http")]
     pub(crate) fn add_token(&self, token: &str) {
         let mut known = lock(&self.0);
@@ -38,7 +35,6 @@ impl KnownSecrets {
         known.tokens.push_front(token.to_owned());
     }
 
-    /// Returns the redactor for what the server sends now.
     pub(crate) fn redactor(&self) -> Redactor {
         let known = lock(&self.0);
         let mut redactor = known.fixed.clone();

@@ -1,4 +1,4 @@
-//! The command of a server that runs as a child process.
+//! The command of a server in a child process.
 
 use crate::macros::debug;
 use std::collections::BTreeMap;
@@ -8,8 +8,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 use toolkit_core::redaction::{Redactor, is_secret_name};
 
-/// The environment variables inherited by every server: the system and the user, proxies and certificates, and the
-/// folders of the user.
+/// The environment variables inherited by every server.
 const INHERITED: [&str; 3] = [
     "APPDATA HOME HOMEDRIVE HOMEPATH LANG LC_ALL LOCALAPPDATA LOGNAME PATH PATHEXT PROCESSOR_ARCHITECTURE \
      PROGRAMFILES SHELL SYSTEMDRIVE SYSTEMROOT TEMP TERM TMP TMPDIR TZ USER USERNAME USERPROFILE",
@@ -18,19 +17,18 @@ const INHERITED: [&str; 3] = [
     "XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME",
 ];
 
-/// The endings of programs on Windows, where `npx` is the script `npx.cmd`. No test runs on Windows.
+/// On Windows, `npx` is the script `npx.cmd`. No test runs on Windows.
 const ENDINGS: [&str; 3] = ["exe", "cmd", "bat"];
 
-/// The command of a server, for running the server as a child process.
+/// The command of a server in a child process.
 ///
-/// Client and server exchange messages over standard input and output of the process.
+/// Messages are exchanged over standard input and output of the process, which has a process group of its
+/// own. When the client closes the connection, the process has two seconds to exit. The client then sends the
+/// group a signal to terminate, and after two more seconds kills it.
 ///
-/// The process runs in a process group of its own. When the client closes the connection, the process has two
-/// seconds to exit. Then the client sends the group a signal to terminate, and after two more seconds kills
-/// the group.
-///
-/// The process inherits only variables of the system, such as `PATH`, `HOME`, `HTTPS_PROXY` and `SSL_CERT_FILE`, because
-/// the environment of a program often contains secrets. Pass other variables with [`env`](Self::env).
+/// The process inherits only variables of the system, such as `PATH`, `HOME`, `HTTPS_PROXY` and
+/// `SSL_CERT_FILE`, because the environment of a program often contains secrets. Pass others with
+/// [`env`](Self::env).
 ///
 /// ```
 /// use toolkit_ai::mcp::client::McpCommand;
@@ -49,7 +47,7 @@ pub struct McpCommand {
 }
 
 impl McpCommand {
-    /// Creates the command for a program. The program is searched in `PATH`.
+    /// Creates the command for a program, which is searched in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref().to_owned();
         let arguments = Vec::new();
@@ -57,43 +55,45 @@ impl McpCommand {
         Self { program, arguments, variables, directory: None, inherits_all: false }
     }
 
-    /// Adds an argument for the program.
+    /// Adds an argument.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments for the program.
+    /// Adds arguments.
     pub fn args<T: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = T>) -> Self {
         arguments.into_iter().fold(self, Self::arg)
     }
 
-    /// Sets an environment variable of the program. If its name ends in `key`, `token`, `secret`, `password`,
-    /// `authorization` or `credentials`, nothing that the server writes shows the value.
+    /// Sets an environment variable.
+    ///
+    /// If its name ends in `key`, `token`, `secret`, `password`, `authorization` or `credentials`, nothing
+    /// that the server writes shows the value.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
     }
 
-    /// Sets the working directory of the server. The default is the working directory of the calling program.
+    /// Sets the working directory; that of the calling program by default.
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Passes all environment variables of the calling program on to the server, including secrets.
+    /// Passes on all environment variables of the calling program, including secrets.
     pub fn inherit_env(mut self) -> Self {
         self.inherits_all = true;
         self
     }
 
-    /// Returns the file name of the program, as a name for the server.
+    /// Returns the file name of the program.
     pub(crate) fn label(&self) -> String {
         let path = PathBuf::from(&self.program);
         path.file_stem().unwrap_or(&self.program).to_string_lossy().into_owned()
     }
 
-    /// Returns the environment variables of the server that hold secrets, by their names.
+    /// Returns the environment variables that hold secrets, by their names.
     pub(crate) fn secrets(&self) -> Redactor {
         let inherited = std::env::vars_os().filter(|_| self.inherits_all);
         let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
@@ -106,12 +106,10 @@ impl McpCommand {
         redactor
     }
 
-    /// Returns the working directory if it does not exist.
     pub(super) fn missing_directory(&self) -> Option<&Path> {
         self.directory.as_deref().filter(|directory| !directory.is_dir())
     }
 
-    /// Returns the command with piped standard streams.
     pub(super) fn to_process(&self) -> Command {
         let folders = std::env::var_os("PATH").filter(|_| cfg!(windows));
         let script = folders.and_then(|folders| find(&self.program, std::env::split_paths(&folders)));
@@ -120,12 +118,11 @@ impl McpCommand {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if !self.inherits_all {
             command.env_clear();
-            command.envs(
-                INHERITED
-                    .iter()
-                    .flat_map(|names| names.split(' '))
-                    .filter_map(|name| Some((name, std::env::var_os(name)?))),
-            );
+            for name in INHERITED.iter().flat_map(|names| names.split(' ')) {
+                if let Some(value) = std::env::var_os(name) {
+                    command.env(name, value);
+                }
+            }
         }
         command.envs(&self.variables);
         if let Some(directory) = &self.directory {
@@ -135,18 +132,25 @@ impl McpCommand {
     }
 }
 
-/// Finds a program without an ending in `folders`, as Windows itself does only for the ending `exe`.
+/// Finds a program without an ending in `folders`, as Windows itself does only for `exe`.
 fn find(program: &OsStr, folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let name = Path::new(program);
     if name.extension().is_some() || name.components().count() > 1 {
         return None;
     }
-    let with_endings = |folder: PathBuf| ENDINGS.map(|ending| folder.join(name).with_extension(ending));
-    folders.flat_map(with_endings).find(|path| path.is_file())
+    for folder in folders {
+        for ending in ENDINGS {
+            let path = folder.join(name).with_extension(ending);
+            if path.is_file() {
+                return Some(path);
+            }
+        }
+    }
+    None
 }
 
-/// Returns an argument as it is shown: an option such as `--port=…` or `-y` without its value, and `…` for any other
-/// argument, which may be a secret.
+/// Returns an option such as `--port=…` or `-y` without its value, and `…` for any other argument: it may be
+/// a secret.
 fn shown(argument: &OsString) -> String {
     let text = argument.to_string_lossy();
     let (name, value) = text.split_once('=').map_or((&*text, ""), |(name, _)| (name, "=…"));
@@ -157,7 +161,7 @@ fn shown(argument: &OsString) -> String {
     if is_option { format!("{name}{value}") } else { "…".to_owned() }
 }
 
-// The values of arguments and environment variables are not shown.
+// Values may be secrets.
 debug!(McpCommand, self, "program": self.program, "arguments": self.arguments.iter().map(shown).collect::<Vec<_>>(), "variables": self.variables.keys(), "directory": self.directory);
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use toolkit_core::redaction::Unread;
 
 pub(crate) type ServerLines<R, W> = LineTransport<RoleClient, R, W>;
 
-/// The maximum number of bytes of an invalid message that an event contains.
+/// The limit in bytes of an invalid message in an event.
 const SHOWN: usize = 256;
 
 impl LineRole for RoleClient {
@@ -37,26 +37,29 @@ impl LineRole for RoleClient {
             "notifications/progress" => ProgressNotification,
             "notifications/tools/list_changed" => ToolListChangedNotification,
         );
-        message.or_else(|_| {
-            let mut message: Value = from_slice(line)?;
-            message.get_mut("params").map(to_object);
-            from_value(message)
-        })
+        if message.is_ok() {
+            return message;
+        }
+        let mut corrected: Value = from_slice(line)?;
+        corrected.get_mut("params").map(to_object);
+        from_value(corrected)
     }
 
     fn result(result: &str) -> serde_json::Result<ServerResult> {
         if let Ok(result) = from_str::<CallToolResult>(result) {
             return Ok(result.into());
         }
-        let parsed = from_str(result);
-        let mut result = parsed.or_else(|error| from_str(&cut_deep_values(result).ok_or(error)?))?;
-        correct(&mut result);
-        if !result.get("tools").is_some_and(Value::is_array) {
-            return from_value(result);
+        let mut members = match from_str(result) {
+            Ok(members) => members,
+            Err(error) => from_str(&cut_deep_values(result).ok_or(error)?)?,
+        };
+        correct(&mut members);
+        if !members.get("tools").is_some_and(Value::is_array) {
+            return from_value(members);
         }
-        // The type of the SDK keeps only the members of a tool that it knows.
-        match from_value(result.clone())? {
-            ServerResult::ListToolsResult(_) => Ok(ServerResult::CustomResult(CustomResult(result))),
+        // The SDK keeps only the members of a tool that it knows.
+        match from_value(members.clone())? {
+            ServerResult::ListToolsResult(_) => Ok(ServerResult::CustomResult(CustomResult(members))),
             other => Ok(other),
         }
     }
@@ -70,13 +73,15 @@ impl LineRole for RoleClient {
 
     fn fault(wire: &Arc<Wire>, line: &[u8], fault: LineFault) -> Option<(ErrorData, Option<RequestId>)> {
         let redactor = wire.secrets.redactor();
-        let line = Unread::cut(line).text(&redactor);
-        let text = line.as_str();
-        let end = (0..=SHOWN.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        let text = text.get(..end).unwrap_or_default().to_owned();
+        let redacted = Unread::cut(line).text(&redactor);
+        let message = redacted.as_str();
+        let most = SHOWN.min(message.len());
+        let end = (0..=most).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
+        let text = message.get(..end).unwrap_or_default().to_owned();
         let error = redactor.redact(&fault.error);
         wire.emit(McpEvent::InvalidMessage { text, error: error.clone() });
-        fault.id.is_some().then(|| (ErrorData::new(INVALID, error, None), fault.id))
+        let id = fault.id?;
+        Some((ErrorData::new(INVALID, error, None), Some(id)))
     }
 
     fn lost(wire: &Arc<Wire>, error: &io::Error) {

@@ -7,13 +7,11 @@ use tokio::time::timeout;
 use toolkit_core::__private::lock;
 use toolkit_core::CancellationToken;
 
-/// The number of kept lines.
 const MAX_LINES: usize = 10;
 
 /// The wait for lines that have not arrived yet.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The last lines of standard error.
 #[derive(Debug, Default)]
 pub(crate) struct StderrTail {
     lines: Mutex<VecDeque<String>>,
@@ -30,15 +28,15 @@ impl StderrTail {
         lines.push_back(line);
     }
 
-    /// Returns the last lines of standard error, as text to append to an error message. The text is empty if there are
-    /// no lines. First waits a moment for lines that have not arrived yet.
+    /// Returns the last lines to append to an error message, perhaps none. First waits a moment for lines
+    /// that have not arrived yet.
     pub(crate) async fn text(&self) -> String {
         let _ = timeout(LAST_LINES_TIMEOUT, self.ended.cancelled()).await;
         let lines = lock(&self.lines);
         if lines.is_empty() {
             return String::new();
         }
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        format!("; its last output: {}", lines.join(" | "))
+        let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
+        format!("; its last output: {}", texts.join(" | "))
     }
 }

@@ -25,31 +25,29 @@ use toolkit_core::CancellationToken;
 /// The code of the error that replaces a malformed answer.
 pub(crate) const INVALID: ErrorCode = ErrorCode(-39_002);
 
-/// The code of the error that replaces an answer in which the server says that it does not know the session.
+/// The code of the error that replaces an answer about an unknown session.
 #[cfg(feature = "client-http")]
 pub(crate) const SESSION_LOST: ErrorCode = ErrorCode(-39_003);
 
 /// The state of one connection, shared with its transport.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// Cancelled when the connection ends.
     pub(crate) ended: CancellationToken,
     pub(crate) events: broadcast::Sender<McpEvent>,
-    /// The last output of a child process. Empty for other servers.
+    /// Empty without a child process.
     pub(crate) tail: StderrTail,
-    /// The secrets that the server gets.
     pub(crate) secrets: KnownSecrets,
     /// The server's requests whose answers it has not read.
     pub(crate) unsent: Unsent,
-    /// The list of tools that is arriving.
+    /// The tool list that is arriving.
     #[cfg(feature = "client-http")]
     pub(crate) lists: RawLists,
     progress: Mutex<HashMap<ProgressToken, ProgressSink>>,
-    /// The reason for the end of the connection, if known.
     reason: Mutex<Option<String>>,
 }
 
-/// The queue for the progress reports of one call, which lives only as long as the call. It is attached to the request as an extension.
+/// The queue for the progress reports of one call, which lives only as long as the call. It is an extension
+/// of the request.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgressSink(pub(crate) Weak<Reports>);
 
@@ -70,43 +68,39 @@ impl Wire {
         }
     }
 
-    /// Emits an event. If there are no listeners, nothing happens.
     pub(crate) fn emit(&self, event: McpEvent) {
         let _ = self.events.send(event);
     }
 
-    /// Sets the reason for the end of the connection, unless a reason is set already.
+    /// Sets the reason for the end of the connection, unless one is set already.
     pub(crate) fn ends_because(&self, reason: impl Into<String>) {
         let mut known = lock(&self.reason);
         known.get_or_insert_with(|| reason.into());
     }
 
-    /// Returns the reason for the end of the connection.
     pub(crate) fn reason(&self) -> String {
         let known = lock(&self.reason);
         known.clone().unwrap_or_else(|| "the server closed the connection".to_owned())
     }
 
-    /// Registers the progress sink of a request before the request is sent.
     fn sending(&self, message: &TxJsonRpcMessage<RoleClient>) {
         let JsonRpcMessage::Request(request) = message else { return };
         let ClientRequest::CallToolRequest(call) = &request.request else { return };
         let token = request.request.get_meta().get_progress_token();
         if let (Some(ProgressSink(sink)), Some(token)) = (call.extensions.get(), token) {
             let mut sinks = lock(&self.progress);
-            // A call that has already ended would never remove its sink.
+            // An ended call would never remove its sink.
             if sink.strong_count() > 0 {
                 sinks.insert(token, ProgressSink(sink.clone()));
             }
         }
     }
 
-    /// Removes the progress sink of an ended call.
     pub(crate) fn forget(&self, token: &ProgressToken) {
         lock(&self.progress).remove(token);
     }
 
-    /// Returns a message of the server without secrets. An answer that is no message without them becomes an error, and
+    /// Returns a message without secrets. An answer that is no message without them becomes an error, and
     /// other messages are left out.
     fn redacted(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
         let redactor = self.secrets.redactor();
@@ -131,8 +125,7 @@ impl Wire {
         ))
     }
 
-    /// Passes a progress report on to its call, in the order of arrival. Returns `true` if the message was a
-    /// progress report.
+    /// Passes a progress report on to its call, in the order of arrival; `false` for other messages.
     fn took_progress(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         let JsonRpcMessage::Notification(notification) = message else { return false };
         let ServerNotification::ProgressNotification(report) = &notification.notification else {
@@ -151,7 +144,6 @@ impl Wire {
 pub(crate) struct Watched<T> {
     transport: T,
     wire: Arc<Wire>,
-    /// The requests of the server that have no answer yet.
     asked: HashMap<RequestId, UnsentMessage>,
 }
 
@@ -160,7 +152,8 @@ impl<T> Watched<T> {
         Self { transport, wire, asked: HashMap::new() }
     }
 
-    /// Counts a request until its answer is sent. A request that the server withdraws may stay without answer.
+    /// Counts a request until its answer is sent. A request that the server withdraws may stay without
+    /// answer.
     fn count(&mut self, message: &RxJsonRpcMessage<RoleClient>) {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -177,7 +170,6 @@ impl<T> Watched<T> {
         }
     }
 
-    /// Returns the count of an answer.
     fn answering(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> Option<UnsentMessage> {
         let id = match message {
             JsonRpcMessage::Response(response) => &response.id,

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A token in the compact form, not yet verified.
 pub(super) struct SignedJwt<'a> {
     header: JwtHeader,
-    /// The header and the claims as they were signed.
+    /// The signed header and claims.
     signed: &'a [u8],
     claims: Vec<u8>,
     signature: Vec<u8>,
@@ -45,7 +45,7 @@ impl<'a> SignedJwt<'a> {
     }
 }
 
-/// The algorithms for asymmetric keys. There is no entry for `none`, and none for shared secrets.
+/// The algorithms for asymmetric keys: neither `none` nor shared secrets.
 enum JwtAlgorithm {
     Rsa(&'static RsaParameters),
     Curve(&'static str, &'static dyn VerificationAlgorithm),
@@ -81,11 +81,16 @@ pub(super) struct JwtKey {
     y: Option<String>,
 }
 
+fn decoded(part: Option<&str>) -> Option<Vec<u8>> {
+    BASE64URL_NOPAD.decode(part?.as_bytes()).ok()
+}
+
 impl JwtKey {
-    /// Reads a key. Returns `None` if it is not for signatures.
+    /// Reads a key; `None` if it is not for signatures.
     pub(super) fn parse(key: &Value) -> Option<Self> {
         let key = Self::deserialize(key).ok()?;
-        key.usage.as_ref().is_none_or(|usage| usage == "sig").then_some(key)
+        let is_usable = key.usage.as_ref().is_none_or(|usage| usage == "sig");
+        if is_usable { Some(key) } else { None }
     }
 
     /// Returns whether the token may name this key.
@@ -94,21 +99,20 @@ impl JwtKey {
         is_named && self.alg.as_ref().is_none_or(|alg| *alg == jwt.header.alg)
     }
 
-    /// Returns whether this key has signed the token.
     pub(super) fn verifies(&self, jwt: &SignedJwt<'_>) -> bool {
         self.may_sign(jwt) && self.verified(jwt).is_some()
     }
 
     fn verified(&self, jwt: &SignedJwt<'_>) -> Option<()> {
-        let part = |part: &Option<String>| BASE64URL_NOPAD.decode(part.as_ref()?.as_bytes()).ok();
         let verified = match algorithm(&jwt.header.alg)? {
             JwtAlgorithm::Rsa(parameters) => {
-                let key = RsaPublicKeyComponents { n: part(&self.n)?, e: part(&self.e)? };
+                let key =
+                    RsaPublicKeyComponents { n: decoded(self.n.as_deref())?, e: decoded(self.e.as_deref())? };
                 key.verify(parameters, jwt.signed, &jwt.signature)
             }
             JwtAlgorithm::Curve(curve, algorithm) => {
-                let mut point = part(&self.x)?;
-                if let Some(y) = part(&self.y) {
+                let mut point = decoded(self.x.as_deref())?;
+                if let Some(y) = decoded(self.y.as_deref()) {
                     // The form of a point with both coordinates.
                     point.insert(0, 4);
                     point.extend(y);

@@ -12,22 +12,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use toolkit_core::__private::lock;
 
-/// The permitted difference between the clocks of the issuer and this machine, in seconds.
+/// The permitted difference between the clocks, in seconds.
 const LEEWAY: f64 = 30.0;
 
 /// The time after which keys are read again.
 const KEYS_AGE: Duration = Duration::from_secs(3_600);
 
-/// The minimum time between two attempts to read keys, so that forged tokens cannot flood the issuer.
+/// The minimum time between two attempts, so that forged tokens cannot flood the issuer.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A check of access tokens that are JSON Web Tokens, for [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
+/// A check of access tokens that are JSON Web Tokens, for
+/// [`McpServer::with_oauth`](crate::server::McpServer::with_oauth).
 ///
-/// The verifier finds the keys of the issuer from its metadata (RFC 8414 or OpenID Connect), and reads them again after
-/// an hour, or when a token names an unknown key, at most every ten seconds. If keys cannot be read, the last ones stay
-/// valid. A valid token
+/// The verifier finds the keys of the issuer from its metadata (RFC 8414 or OpenID Connect). It reads them
+/// again after an hour, or when a token names an unknown key, at most every ten seconds. If keys cannot be
+/// read, the last ones stay valid. A valid token
 ///
-/// - has a signature of the issuer with RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA (Ed25519),
+/// - has a signature of the issuer with RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA
+///   (Ed25519),
 /// - names this issuer (`iss`) and this audience (`aud`), and
 /// - is not expired (`exp` is required) and already valid (`nbf`). Clocks may differ by 30 seconds.
 ///
@@ -59,7 +61,6 @@ struct Issuer {
     attempt: tokio::sync::Mutex<Option<Instant>>,
 }
 
-/// The keys of an issuer, and the time when they were read.
 #[derive(Default)]
 struct Keys {
     list: Vec<JwtKey>,
@@ -67,8 +68,8 @@ struct Keys {
 }
 
 impl JwtVerifier {
-    /// Creates a verifier for the tokens of `issuer` that are made for `audience`, the public URL of the server
-    /// (RFC 8707). `issuer` is written as in the tokens.
+    /// Creates a verifier for the tokens of `issuer`, written as in the tokens, for `audience`, the public
+    /// URL of the server (RFC 8707).
     ///
     /// # Errors
     /// The issuer is not a URL with `https`, and not on this machine.
@@ -89,7 +90,7 @@ impl JwtVerifier {
         })))
     }
 
-    /// Verifies a token. Returns `None` if the token is not valid.
+    /// Verifies a token. Returns `None` if it is not valid.
     pub fn verify(&self, token: String) -> impl Future<Output = Option<VerifiedToken>> + Send + use<> {
         let issuer = self.0.clone();
         async move {
@@ -105,7 +106,6 @@ impl JwtVerifier {
 debug!(JwtVerifier, self, "issuer": self.0.name, "audience": self.0.audience);
 
 impl Issuer {
-    /// Returns the claims of a valid token.
     async fn claims(&self, token: &str) -> Result<Value, &'static str> {
         let jwt = SignedJwt::parse(token).ok_or("it is no JSON Web Token")?;
         if !lock(&self.keys).serve(&jwt) {
@@ -120,16 +120,17 @@ impl Issuer {
             audience => *audience == self.audience,
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let is_early = match claims.get("nbf") {
+            Some(start) => start.as_f64().is_none_or(|start| start > now + LEEWAY),
+            None => false,
+        };
         if claims["iss"] != self.name {
             Err("another issuer signed it")
         } else if !is_own {
             Err("it is made for another audience")
         } else if claims["exp"].as_f64().is_none_or(|end| end + LEEWAY <= now) {
             Err("it is expired")
-        } else if claims
-            .get("nbf")
-            .is_some_and(|start| start.as_f64().is_none_or(|start| start > now + LEEWAY))
-        {
+        } else if is_early {
             Err("it is not valid yet")
         } else {
             Ok(claims)
@@ -161,13 +162,12 @@ impl Issuer {
         if metadata["issuer"] != self.name {
             return Err("its metadata names another issuer".to_owned());
         }
-        let keys = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
-        let keys = self.get(keys).await?;
-        let keys = keys["keys"].as_array().ok_or("it published no list of keys")?;
+        let url = metadata["jwks_uri"].as_str().ok_or("its metadata names no keys")?;
+        let published = self.get(url).await?;
+        let keys = published["keys"].as_array().ok_or("it published no list of keys")?;
         Ok(keys.iter().filter_map(JwtKey::parse).collect())
     }
 
-    /// Reads a JSON document of the issuer.
     async fn get(&self, url: &str) -> Result<Value, String> {
         let request = Request::get(url).body(Vec::new()).map_err(|error| error.to_string())?;
         let response = self.http.send(request).await.map_err(|error| error.to_string())?;

@@ -9,10 +9,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use toolkit_http::server::{HttpBody, bearer, checked_path};
 
-/// The path of the metadata, before the path of the resource.
+/// The path of the metadata, before that of the resource.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// What a checked access token proves. Tools read it with [`Caller::extension`](crate::server::Caller::extension).
+/// What a checked access token proves. Tools read it with
+/// [`Caller::extension`](crate::server::Caller::extension).
 ///
 /// ```
 /// use serde_json::json;
@@ -24,16 +25,16 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct VerifiedToken {
-    /// The user or program behind the token: the claim `sub`, or else `client_id`.
+    /// The claim `sub`, or else `client_id`.
     pub subject: String,
-    /// The scopes, separated by spaces: the claim `scope`.
+    /// The claim `scope`: scopes, separated by spaces.
     pub scope: String,
     /// All claims.
     pub claims: Value,
 }
 
 impl VerifiedToken {
-    /// Creates the result of a check from the claims of a token.
+    /// Creates the result of a check from claims.
     #[must_use]
     pub fn from_claims(claims: Value) -> Self {
         let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -41,13 +42,13 @@ impl VerifiedToken {
         Self { subject, scope: text("scope").unwrap_or_default(), claims }
     }
 
-    /// Returns the subject with its issuer: two issuers may know different users by the same name.
+    /// Returns the subject with its issuer: two issuers may give the same name.
     pub(crate) fn identity(&self) -> String {
         format!("{} {}", self.claims["iss"], self.subject)
     }
 }
 
-/// The running check of a token. Without a valid token, it returns `None`.
+/// The running check of a token; `None` if invalid.
 type Check = Pin<Box<dyn Future<Output = Option<VerifiedToken>> + Send>>;
 
 /// The description of a server as a protected resource, for
@@ -77,8 +78,8 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// Describes the server with the public URL `resource`, such as `https://tools.example.com/mcp`, and the URLs of the
-    /// authorization servers whose tokens it accepts.
+    /// Describes the server with its public URL `resource`, such as `https://tools.example.com/mcp`, and the
+    /// URLs of the authorization servers whose tokens it accepts.
     pub fn new<T: Into<String>>(
         resource: impl Into<String>,
         authorization_servers: impl IntoIterator<Item = T>,
@@ -101,7 +102,7 @@ impl ProtectedResource {
         self
     }
 
-    /// Returns the path of the metadata, and the origin of the resource before it. A resource whose path cannot be served has
+    /// Returns the path of the metadata, and the origin before it. A resource whose path cannot be served has
     /// the metadata of the origin.
     fn metadata_path(&self) -> (String, String) {
         let uri: Uri = self.resource.parse().unwrap_or_default();
@@ -113,12 +114,11 @@ impl ProtectedResource {
         (origin, format!("{WELL_KNOWN}{path}"))
     }
 
-    /// Returns the paths of the metadata: that of the resource, and that of its origin.
     pub(crate) fn metadata_paths(&self) -> [String; 2] {
         [self.metadata_path().1, WELL_KNOWN.to_owned()]
     }
 
-    /// Returns the metadata if a request is for it. Every page may read the metadata.
+    /// Returns the metadata if a request is for them. Every page may read them.
     pub(crate) fn metadata<B>(&self, request: &Request<B>) -> Option<Response<HttpBody>> {
         let path = request.uri().path();
         if !path.starts_with(WELL_KNOWN) || self.metadata_paths().iter().all(|known| known != path) {
@@ -151,17 +151,15 @@ impl ProtectedResource {
             let message = "a bearer token is required";
             return Err(self.challenge(StatusCode::UNAUTHORIZED, message, "", &self.scopes.join(" ")));
         };
-        let checked = match &self.check {
-            Some(check) => check(token.to_owned()).await,
-            None => None,
-        };
-        checked.ok_or_else(|| {
-            let message = "the token is not valid";
-            self.challenge(StatusCode::UNAUTHORIZED, message, "invalid_token", &self.scopes.join(" "))
-        })
+        if let Some(check) = &self.check
+            && let Some(verified) = check(token.to_owned()).await
+        {
+            return Ok(verified);
+        }
+        let message = "the token is not valid";
+        Err(self.challenge(StatusCode::UNAUTHORIZED, message, "invalid_token", &self.scopes.join(" ")))
     }
 
-    /// Returns the response to a request whose token lacks scopes.
     pub(crate) fn insufficient_scope(&self, scopes: &str) -> Response<HttpBody> {
         let message = format!("the token lacks one of the scopes `{scopes}`");
         self.challenge(StatusCode::FORBIDDEN, message, "insufficient_scope", scopes)
@@ -175,13 +173,13 @@ impl ProtectedResource {
         scopes: &str,
     ) -> Response<HttpBody> {
         let (origin, path) = self.metadata_path();
-        let mut challenge = format!("Bearer resource_metadata=\"{origin}{path}\"");
+        let mut parameters = format!("Bearer resource_metadata=\"{origin}{path}\"");
         for (name, value) in [("scope", scopes), ("error", error)] {
             if !value.is_empty() {
-                challenge.push_str(&format!(", {name}=\"{value}\""));
+                parameters.push_str(&format!(", {name}=\"{value}\""));
             }
         }
-        let challenge = HeaderValue::try_from(challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        let challenge = HeaderValue::try_from(parameters).unwrap_or(HeaderValue::from_static("Bearer"));
         let mut response = refusal(status, message);
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         response

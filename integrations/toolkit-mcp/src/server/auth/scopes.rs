@@ -8,7 +8,6 @@ pub(crate) fn scopes_of(definition: &ToolDefinition) -> Option<&str> {
     definition.metadata.meta.get("scopes").and_then(Value::as_str)
 }
 
-/// Returns whether the scopes in `granted` are enough for a tool.
 pub(crate) fn is_granted(definition: &ToolDefinition, granted: impl FnOnce() -> String) -> bool {
     let Some(needed) = scopes_of(definition) else { return true };
     let granted = granted();

@@ -6,11 +6,11 @@ use serde_json::json;
 use toolkit_core::foreign::show_invisible;
 use toolkit_core::middleware::{Approval, ApprovalRequest};
 
-/// Asks the user of the client to approve a call. Pass this function to
+/// Asks the user of the client to approve a call, for
 /// [`Permissions::with_handler`](toolkit_core::middleware::Permissions::with_handler).
 ///
-/// The call is refused if the user does not accept, if the client cannot ask its user, or if the call does
-/// not come from an MCP client.
+/// The call is refused if the user does not accept, if the client cannot ask, or if the call does not come
+/// from an MCP client.
 ///
 /// ```
 /// use toolkit_ai::middleware::{PermissionRule, Permissions};
@@ -31,9 +31,8 @@ pub async fn ask_client(question: ApprovalRequest) -> Approval {
     }
     let name = &question.request.definition().name;
     let arguments = question.request.arguments_json().unwrap_or_default();
-    let message =
-        format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
-    let message = show_invisible(&message);
+    let text = format!("Allow the tool `{name}` to run? Reason: {}. Arguments: {arguments}", question.reason);
+    let message = show_invisible(&text);
     let schema = json!({"type": "object", "properties": {}});
     match caller.elicit(APPROVAL, message, schema).await {
         Ok(Elicited::Accepted(_)) => Approval::Approve,

@@ -1,8 +1,8 @@
 //! Input from the client during a call: questions to the user, and approvals.
 //!
-//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28, a call
-//! that needs input ends with `input_required`; the client repeats the call with the answers and with the
-//! signed state of the earlier rounds.
+//! With earlier protocol versions, the server sends a request and waits. Since version 2026-07-28,
+//! a call that needs input ends with `input_required`; the client repeats it with the answers and
+//! the signed state.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -23,7 +23,7 @@ use toolkit_core::__private::lock;
 use toolkit_core::ToolError;
 use toolkit_core::schema::{canonical_json, violations};
 
-/// The time for which a client may repeat a call with its state.
+/// The time to repeat a call with its state.
 const STATE_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The key of the question for approval.
@@ -33,11 +33,11 @@ pub(super) const APPROVAL: &str = "toolkit.approval";
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Elicited {
-    /// The user sent the form with this content.
+    /// The user sent this content.
     Accepted(Value),
-    /// The user declined to answer.
+    /// The user declined.
     Declined,
-    /// The user closed the form without an answer.
+    /// The user closed the form.
     Cancelled,
 }
 
@@ -51,12 +51,12 @@ impl Elicited {
     }
 }
 
-/// The input of one call: the answers in the request, and the questions that the call asks before its response.
+/// The input of one call: the answers in the request, and the questions asked before its response.
 #[derive(Default)]
 pub(crate) struct Inputs {
     name: Box<str>,
     arguments: Arc<str>,
-    /// The identity of the client. Only this client may continue the call.
+    /// The identity of the client, which alone may continue the call.
     principal: Option<String>,
     answers: BTreeMap<String, Value>,
     questions: Mutex<Questions>,
@@ -66,27 +66,26 @@ pub(crate) struct Inputs {
 #[derive(Default)]
 struct Questions {
     requests: InputRequests,
-    /// The capabilities that the tool's questions need but the client lacks.
+    /// The capabilities that the questions need but the client lacks.
     missing: Option<ClientCapabilities>,
 }
 
-/// The state of an interrupted call. The server signs the state, and the client keeps it.
+/// The state of an interrupted call, signed by the server and kept by the client.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// The answers of the earlier rounds.
     answers: BTreeMap<String, Value>,
-    /// The keys of the questions asked in the last round.
+    /// The questions of the last round.
     keys: BTreeSet<String>,
 }
 
 impl Inputs {
     /// Creates the input of a call from the answers and the state of the request.
     ///
-    /// A client may answer a tool's questions in advance. An answer to the question for approval counts only if the
-    /// signed state shows that the question was asked.
+    /// A client may answer a tool's questions in advance. An answer to the question for approval
+    /// counts only if the signed state shows that it was asked.
     ///
     /// # Errors
-    /// The state is not from this server, belongs to another call or another client, or is too old.
+    /// The state is not from this server, belongs to another call or client, or is too old.
     pub(crate) fn new(
         secret: &RequestStateCodec,
         name: &str,
@@ -98,12 +97,12 @@ impl Inputs {
         let mut answers = BTreeMap::new();
         let mut keys = BTreeSet::new();
         if let Some(state) = state {
-            let refused = |_| ErrorData::invalid_params("`requestState` is not valid for this call", None);
-            let state: State = secret
-                .open_json_with(&state, bound_to(name, &arguments, principal.as_deref()).as_bytes())
-                .map_err(refused)?;
-            answers = state.answers;
-            keys = state.keys;
+            let call = bound_to(name, &arguments, principal.as_deref());
+            let Ok(opened) = secret.open_json_with::<State>(&state, call.as_bytes()) else {
+                return Err(ErrorData::invalid_params("`requestState` is not valid for this call", None));
+            };
+            answers = opened.answers;
+            keys = opened.keys;
         }
         let responses = responses.unwrap_or_default().into_iter();
         answers.extend(responses.filter(|(key, _)| key != APPROVAL || keys.contains(key)));
@@ -117,12 +116,11 @@ impl Inputs {
         })
     }
 
-    /// Waits until the call has a question without an answer.
     pub(crate) async fn suspended(&self) {
         self.has_question.notified().await;
     }
 
-    /// Returns the response that asks the client, if there are questions without answers.
+    /// Returns the response that asks for missing answers.
     pub(crate) fn suspension(
         &self,
         secret: &RequestStateCodec,
@@ -137,12 +135,13 @@ impl Inputs {
         let state = State { answers: self.answers.clone(), keys: requests.keys().cloned().collect() };
         let call = bound_to(&self.name, &self.arguments, self.principal.as_deref());
         let options = SealOptions::new().associated_data(call.as_bytes()).ttl(STATE_LIFETIME);
-        let sealed = secret.seal_json_with(&state, &options);
-        let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None));
-        Some(sealed.map(|sealed| InputRequiredResult::new(Some(requests), Some(sealed))))
+        Some(match secret.seal_json_with(&state, &options) {
+            Ok(sealed) => Ok(InputRequiredResult::new(Some(requests), Some(sealed))),
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+        })
     }
 
-    /// Sends a request to the client and returns the result. If the protocol version has no sessions, the call is
+    /// Sends a request to the client and returns the result. Without sessions, the call is
     /// suspended until the client has the answer.
     pub(crate) async fn request(
         &self,
@@ -151,9 +150,13 @@ impl Inputs {
         method: &str,
         params: Value,
     ) -> Result<Value, ToolError> {
-        let question = question(method, params.clone()).map_err(|reason| {
-            ToolError::failed(format!("`{method}` is not a valid request to the client: {reason}"))
-        })?;
+        let question = match question(method, params.clone()) {
+            Ok(question) => question,
+            Err(reason) => {
+                let text = format!("`{method}` is not a valid request to the client: {reason}");
+                return Err(ToolError::failed(text));
+            }
+        };
         let can_suspend = is_stateless(context);
         let capabilities = context.client_capabilities().unwrap_or_default();
         if let Some(missing) = missing(&question, &capabilities) {
@@ -174,10 +177,11 @@ impl Inputs {
             InputRequest::ListRoots(request) => request.into(),
             _ => return Err(ToolError::failed(format!("`{method}` cannot be sent to the client"))),
         };
-        let answer = context.peer.send_request(request).await;
-        let answer =
-            answer.map_err(|error| ToolError::failed(format!("the client did not answer: {error}")))?;
-        let answer = serde_json::to_value(answer).unwrap_or_default();
+        let result = match context.peer.send_request(request).await {
+            Ok(result) => result,
+            Err(error) => return Err(ToolError::failed(format!("the client did not answer: {error}"))),
+        };
+        let answer = serde_json::to_value(result).unwrap_or_default();
         if is_answer(method, &params, &answer) {
             Ok(answer)
         } else {
@@ -185,7 +189,7 @@ impl Inputs {
         }
     }
 
-    /// Records a question and waits forever. The server then drops the call, and this future with the call.
+    /// Records a question and waits forever. The server then drops the call with this future.
     async fn suspend(&self, change: impl FnOnce(&mut Questions)) -> ! {
         change(&mut lock(&self.questions));
         self.has_question.notify_one();
@@ -193,20 +197,19 @@ impl Inputs {
     }
 }
 
-/// Returns the text of the call that a state belongs to. The order of members in the arguments does not matter. Numbers are
-/// compared exactly, because a `Value` would round them.
+/// Returns the text of the call that a state belongs to. The order of arguments does not matter.
+/// Numbers are compared exactly, because a `Value` would round them.
 fn bound_to(name: &str, arguments: &str, principal: Option<&str>) -> String {
     let arguments = canonical_json(arguments).unwrap_or_else(|_| arguments.to_owned());
     let principal = principal.map(|principal| format!("\n{principal}")).unwrap_or_default();
     format!("{name}\n{arguments}{principal}")
 }
 
-/// Returns whether a request belongs to a protocol version without sessions.
+/// Returns whether the protocol version has no sessions.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// Returns the request of the server to a client with this `method`.
 #[expect(deprecated, reason = "sampling and roots are still part of the protocol")]
 fn question(method: &str, params: Value) -> Result<InputRequest, String> {
     let question = match method {
@@ -223,7 +226,7 @@ fn question(method: &str, params: Value) -> Result<InputRequest, String> {
     question.map_err(|error| error.to_string())
 }
 
-/// Returns the capability that a question needs. Returns `None` if the client has the capability.
+/// Returns the needed capability that the client lacks.
 fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option<ClientCapabilities> {
     let mut missing = ClientCapabilities::default();
     match question {
@@ -241,8 +244,8 @@ fn missing(question: &InputRequest, capabilities: &ClientCapabilities) -> Option
     Some(missing)
 }
 
-/// Returns whether `answer` is a valid result of a request with this `method` and these `params`. A form's
-/// content must fit the schema of the form.
+/// Returns whether `answer` is a valid result of this request. A form's content must fit its
+/// schema.
 fn is_answer(method: &str, params: &Value, answer: &Value) -> bool {
     match method {
         "elicitation/create" => match answer.get("action").and_then(Value::as_str) {
@@ -270,7 +273,7 @@ mod tests {
         Inputs::new(&secret, "delete", arguments, None, state, principal.map(str::to_owned))
     }
 
-    /// An approval is of one user: another one who has seen the state cannot repeat the call with it.
+    /// Another user who has seen the state cannot repeat the call with it.
     #[test]
     fn a_state_belongs_to_one_client() {
         let secret = RequestStateCodec::new_unchecked(b"a secret of thirty-two bytes....");

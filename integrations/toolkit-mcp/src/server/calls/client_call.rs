@@ -22,15 +22,14 @@ use toolkit_core::{
 /// The time to send the waiting progress reports after the end of the call.
 const LAST_REPORTS: Duration = Duration::from_secs(10);
 
-/// The data of a client's session that its calls need.
+/// What calls need of a client's session.
 pub(crate) struct CallSession<'a> {
     pub(crate) settings: &'a ServerSettings,
     pub(crate) run: RunContext,
-    /// The minimum severity of log messages for the client.
+    /// The minimum severity of log messages.
     pub(crate) log_level: LogLevel,
 }
 
-/// The part of a request that describes its call.
 pub(super) struct ClientCall<'a> {
     pub(super) id: CallId,
     pub(super) name: &'a str,
@@ -39,7 +38,6 @@ pub(super) struct ClientCall<'a> {
     pub(super) request_state: Option<String>,
 }
 
-/// The end of a call.
 pub(super) enum CallEnd {
     /// The dispatcher has answered the call. There is no tool if none was found.
     Answered(ToolResult, Option<Arc<dyn Tool>>),
@@ -51,7 +49,7 @@ pub(super) enum CallEnd {
     Suspended(InputRequiredResult),
 }
 
-/// Returns the identity of the client, if the server has [`with_identity`](crate::server::McpServer::with_identity).
+/// Returns the identity of the client, with [`with_identity`](crate::server::McpServer::with_identity).
 #[cfg(feature = "server-http")]
 fn principal(settings: &ServerSettings, context: &RequestContext<RoleServer>) -> Option<String> {
     settings.http.identity.as_ref()?(context.extensions.get()?)
@@ -111,8 +109,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Runs the call of a prompt or of a function behind a resource, and returns its output. `not_found` is the error for a
-/// call that the client may not know.
+/// Returns the output of a prompt or of a function behind a resource. `not_found` is the error for a call
+/// that the client may not know.
 pub(crate) async fn output(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
@@ -136,8 +134,7 @@ pub(crate) async fn output(
     })
 }
 
-/// Runs the call until it ends, or until it asks the client a question that only a repeated request can
-/// answer.
+/// Runs the call until it ends, or asks a question that only a repeated request can answer.
 async fn dispatch(
     settings: &ServerSettings,
     dispatcher: Dispatcher,
@@ -164,23 +161,27 @@ async fn dispatch(
     Ok(CallEnd::Answered(result, tool))
 }
 
-/// Returns a listener that adds reports to a queue. The protocol demands that progress increases, so other
-/// reports are dropped.
+/// Returns a listener that queues reports. The protocol demands that progress increases, so others are
+/// dropped.
 fn increasing(reports: Arc<Reports>, token: ProgressToken) -> impl Fn(Progress) + Send + Sync + 'static {
     let highest = Mutex::new(f64::NEG_INFINITY);
-    move |progress| {
-        let percent = progress.fraction * 100.0;
-        let mut highest = lock(&highest);
-        if percent > *highest {
-            *highest = percent;
-            let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
-            report.message = Some(progress.message).filter(|message| !message.is_empty());
-            reports.add(report);
+    move |progress| add_if_higher(&reports, &highest, &token, progress)
+}
+
+fn add_if_higher(reports: &Reports, highest: &Mutex<f64>, token: &ProgressToken, progress: Progress) {
+    let percent = progress.fraction * 100.0;
+    let mut highest = lock(highest);
+    if percent > *highest {
+        *highest = percent;
+        let mut report = ProgressNotificationParam::new(token.clone(), percent).with_total(100.0);
+        if !progress.message.is_empty() {
+            report.message = Some(progress.message);
         }
+        reports.add(report);
     }
 }
 
-/// Runs the call and sends its progress reports to the client. The waiting reports are sent before the result.
+/// Runs the call and sends its progress reports, the last before the result.
 async fn reporting<T>(call: impl Future<Output = T>, reports: &Reports, peer: Peer<RoleServer>) -> T {
     let ended = CancellationToken::new();
     let mut send = pin!(async {

@@ -13,10 +13,10 @@ use serde_json::Value;
 use toolkit_core::output::IntoToolOutput;
 use toolkit_core::{Content, Dispatcher, ToolDefinition, ToolError, ToolOutput};
 
-/// The role of the model in the structured value of [`PromptMessages`].
+/// The model's role in the value of [`PromptMessages`].
 const ASSISTANT: &str = "assistant";
 
-/// The messages of a prompt, for a prompt that also has messages of the model.
+/// The messages of a prompt, also of the model.
 ///
 /// ```
 /// use toolkit_ai::tool;
@@ -66,7 +66,7 @@ impl IntoToolOutput for PromptMessages {
     }
 }
 
-/// Returns a page of the prompts of a registry in the form of the protocol, and the cursor of the next page.
+/// Returns a page of the prompts, and the cursor of the next page.
 pub(crate) fn listed(
     dispatcher: &Dispatcher,
     view: &View<'_>,
@@ -80,14 +80,14 @@ pub(crate) fn listed(
 fn listed_prompt(definition: &ToolDefinition) -> Prompt {
     let parameters = &definition.parameters;
     let properties = parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let required = parameters.get("required").and_then(Value::as_array);
-    let arguments = properties.map(|(name, schema)| {
-        let is_required = required.is_some_and(|names| names.iter().any(|required| required == name));
+    let required = parameters.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut arguments = Vec::new();
+    for (name, schema) in properties {
+        let is_required = required.iter().any(|required| required == name);
         let mut argument = PromptArgument::new(name).with_required(is_required);
         argument.description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
-        argument
-    });
-    let arguments: Vec<_> = arguments.collect();
+        arguments.push(argument);
+    }
     let description = Some(&definition.description).filter(|description| !description.is_empty());
     let mut prompt = Prompt::new(definition.name.as_str(), description, Some(arguments));
     prompt.title.clone_from(&definition.metadata.title);
@@ -96,7 +96,6 @@ fn listed_prompt(definition: &ToolDefinition) -> Prompt {
     prompt
 }
 
-/// Returns the messages of a prompt.
 pub(crate) async fn get(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
@@ -118,12 +117,13 @@ pub(crate) async fn get(
         Err(question) => return Ok(question.into()),
     };
     let roles = output.structured().and_then(Value::as_array).cloned().unwrap_or_default();
-    let messages = output.into_content().into_iter().enumerate().map(|(index, content)| {
+    let mut messages = Vec::new();
+    for (index, content) in output.into_content().into_iter().enumerate() {
         let is_assistant = roles.get(index).is_some_and(|role| role == ASSISTANT);
         let role = if is_assistant { Role::Assistant } else { Role::User };
-        PromptMessage::new(role, block(content, index))
-    });
-    let mut result = GetPromptResult::new(messages.collect());
+        messages.push(PromptMessage::new(role, block(content, index)));
+    }
+    let mut result = GetPromptResult::new(messages);
     result.description = Some(prompt.definition().description.clone()).filter(|text| !text.is_empty());
     Ok(result.into())
 }

@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolkit_core::registry::{CheckOutcome, RegistrySource};
 use toolkit_core::{
@@ -19,11 +19,10 @@ use toolkit_core::{
     ToolError, ToolFuture, ToolRegistry,
 };
 
-/// The keys of the metadata of a resource.
 const URI: &str = "uri";
 const MEDIA_TYPE: &str = "mediaType";
 
-/// A resource of a server, for [`McpServer::with_resources`](crate::server::McpServer::with_resources). It is a tool with a URI.
+/// A tool with a URI, for [`McpServer::with_resources`](crate::server::McpServer::with_resources).
 ///
 /// ```
 /// use toolkit_ai::{ToolRegistry, tool};
@@ -67,24 +66,18 @@ impl ServerResource {
     /// The name is illegal.
     pub fn file(uri: &str, name: &str, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
         let path = path.into();
-        let read = move || match std::fs::read(&path) {
-            Ok(bytes) => Ok(match String::from_utf8(bytes) {
-                Ok(text) => Content::text(text),
-                Err(binary) => Media::new("application/octet-stream", binary.into_bytes()).into(),
-            }),
-            // The path is a matter of the server.
-            Err(error) => Err(ToolError::failed(format!("the file cannot be read: {}", error.kind()))),
-        };
-        let mut resource = Self::function(uri, ClosureTool::without_arguments(name, "", read)?);
+        let tool = ClosureTool::without_arguments(name, "", move || content_of(&path))?;
+        let mut resource = Self::function(uri, tool);
         resource.definition.metadata.blocking = true;
         Ok(resource)
     }
 
-    /// Creates a resource that a function computes, with the name and the description of the function.
+    /// Creates a resource that a function computes, with its name and its description.
     ///
-    /// The URI may be a template such as `users://{id}`: each variable is the argument of the same name. A variable
-    /// matches one segment, and `{+path}` also several. A URI with an encoded `/`, `\` or NUL in a segment, or with a segment
-    /// `..`, matches nothing. A function that opens files still has to check where a path leads, for instance through links.
+    /// The URI may be a template such as `users://{id}`: each variable is the argument of the same name. A
+    /// variable matches one segment, and `{+path}` also several. A URI with an encoded `/`, `\` or NUL in a
+    /// segment, or with a segment `..`, matches nothing. A function that opens files still has to check where
+    /// a path leads, for instance through links.
     pub fn function(uri: &str, function: impl Tool + 'static) -> Self {
         let mut definition = function.definition().clone();
         definition.metadata.meta.insert(URI.to_owned(), uri.into());
@@ -110,6 +103,18 @@ impl ServerResource {
     }
 }
 
+/// Reads a file as a text, or else as bytes.
+fn content_of(path: &Path) -> Result<Content, ToolError> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return Err(ToolError::failed(format!("the file cannot be read: {}", error.kind()))),
+    };
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => Content::text(text),
+        Err(binary) => Media::new("application/octet-stream", binary.into_bytes()).into(),
+    })
+}
+
 impl Tool for ServerResource {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
@@ -130,7 +135,7 @@ impl fmt::Debug for ServerResource {
     }
 }
 
-/// Checks that the tools of a registry are resources. A live registry also refuses others that are added later.
+/// Checks that the tools of a registry are resources. A live registry also refuses others later.
 ///
 /// # Errors
 /// A tool has no URI, or its URI is none.
@@ -164,7 +169,7 @@ fn check_uri(definition: &ToolDefinition, _: &ToolRegistry) -> CheckOutcome {
     })
 }
 
-/// Returns the URI, or the template of URIs, of a resource.
+/// Returns the URI of a resource, or its template.
 fn uri(definition: &ToolDefinition) -> &str {
     definition.metadata.meta.get(URI).and_then(Value::as_str).unwrap_or_default()
 }
@@ -173,7 +178,6 @@ fn media_type(definition: &ToolDefinition) -> Option<&str> {
     definition.metadata.meta.get(MEDIA_TYPE).and_then(Value::as_str)
 }
 
-/// Describes a resource, or a template of resources, in the form of the protocol.
 macro_rules! described {
     ($listed:ident, $definition:expr) => {{
         let definition = $definition;
@@ -189,7 +193,7 @@ macro_rules! described {
     }};
 }
 
-/// Returns a page of the resources with a URI of their own in the form of the protocol, and the cursor of the next page.
+/// Returns a page of the resources without a template, and the cursor of the next page.
 pub(crate) fn listed(
     dispatcher: &Dispatcher,
     view: &View<'_>,
@@ -201,7 +205,7 @@ pub(crate) fn listed(
     Ok((page.into_iter().map(|definition| described!(Listed, definition)).collect(), next))
 }
 
-/// Returns a page of the templates of resources in the form of the protocol, and the cursor of the next page.
+/// Returns a page of the templates, and the cursor of the next page.
 pub(crate) fn listed_templates(
     dispatcher: &Dispatcher,
     view: &View<'_>,
@@ -218,17 +222,19 @@ pub(crate) fn with_template<'a>(registry: &'a ToolRegistry, wanted: &str) -> Opt
     registry.iter_definitions().find(|definition| uri(definition) == wanted)
 }
 
-/// Returns the resource with a URI, and the arguments in the URI. A URI of its own precedes templates.
+/// Returns the resource with a URI, and the arguments in it. A URI of its own precedes templates.
 pub(crate) fn find<'a>(registry: &'a ToolRegistry, wanted: &str) -> Option<(&'a ToolDefinition, Value)> {
-    let own = with_template(registry, wanted).map(|definition| (definition, json!({})));
-    own.or_else(|| {
-        registry
-            .iter_definitions()
-            .find_map(|definition| Some((definition, expand(uri(definition), wanted)?)))
-    })
+    if let Some(own) = with_template(registry, wanted) {
+        return Some((own, json!({})));
+    }
+    for definition in registry.iter_definitions() {
+        if let Some(arguments) = expand(uri(definition), wanted) {
+            return Some((definition, arguments));
+        }
+    }
+    None
 }
 
-/// Reads a resource.
 pub(crate) async fn read(
     session: CallSession<'_>,
     dispatcher: &Dispatcher,
@@ -245,16 +251,17 @@ pub(crate) async fn read(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    Ok(match client_call::output(session, dispatcher, call, context, not_found).await? {
-        Ok(output) => {
-            let form = |content| resource_contents(content, &request.uri, media_type(definition));
-            ReadResourceResult::new(output.into_content().into_iter().map(form).collect()).into()
-        }
-        Err(question) => question.into(),
-    })
+    let output = match client_call::output(session, dispatcher, call, context, not_found).await? {
+        Ok(output) => output,
+        Err(question) => return Ok(question.into()),
+    };
+    let mut contents = Vec::new();
+    for content in output.into_content() {
+        contents.push(resource_contents(content, &request.uri, media_type(definition)));
+    }
+    Ok(ReadResourceResult::new(contents).into())
 }
 
-/// Returns the error for a URI without a resource.
 pub(crate) fn not_found(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(format!("Resource `{uri}` not found"), Some(json!({ "uri": uri })))
 }

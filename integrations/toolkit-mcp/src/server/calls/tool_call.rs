@@ -12,7 +12,6 @@ use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use toolkit_core::{CallId, ErrorKind};
 
-/// Runs a call and returns the response to its request.
 pub(crate) async fn run(
     session: CallSession<'_>,
     mut request: CallToolRequestParams,
@@ -30,7 +29,7 @@ pub(crate) async fn run(
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
-    let links = Links { settings, call: call.id.clone() };
+    let stored = Links { settings, call: call.id.clone() };
     let wraps_outputs = !is_stateless(&context);
     let (result, tool) = match client_call::run(session, &settings.dispatcher, call, context).await? {
         CallEnd::Answered(result, tool) => (result, tool),
@@ -41,12 +40,12 @@ pub(crate) async fn run(
         CallEnd::Refused(error) => return Ok(failure(&error).into()),
         CallEnd::Suspended(question) => return Ok(question.into()),
     };
-    let links = links.take();
+    let links = stored.take();
     let schema = tool.as_ref().and_then(|tool| tool.definition().output_schema());
-    let outcome = result.outcome.and_then(|output| {
-        let full_json = || full_json(settings, &links);
-        success(output, &result.name, schema, full_json)
-    });
+    let outcome = match result.outcome {
+        Ok(output) => success(output, &result.name, schema, || full_json(settings, &links)),
+        Err(error) => Err(error),
+    };
     let mut result = match outcome {
         Ok(mut result) => {
             if wraps_outputs && schema.is_some_and(is_wrapped) {
@@ -63,8 +62,8 @@ pub(crate) async fn run(
     Ok(result.into())
 }
 
-/// The links to the full texts of one call. When this value is dropped, the links are removed from the store, even if
-/// the call was cancelled.
+/// The links to the full texts of one call. Dropping them removes them from the store, even if the call was
+/// cancelled.
 struct Links<'a> {
     settings: &'a ServerSettings,
     call: CallId,
@@ -83,7 +82,7 @@ impl Drop for Links<'_> {
     }
 }
 
-/// Returns the full JSON of a truncated result, parsed from the first full text of the call.
+/// Returns the full JSON of a truncated result, parsed from the first full text.
 fn full_json(settings: &ServerSettings, links: &[Resource]) -> Option<Value> {
     let text = settings.outputs.as_ref()?.json(&links.first()?.uri)?;
     serde_json::from_str(&text).ok()

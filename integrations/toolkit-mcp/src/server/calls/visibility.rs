@@ -9,7 +9,6 @@ use rmcp::service::RequestContext;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use toolkit_core::ToolDefinition;
 
-/// The view of the client of one request.
 pub(crate) struct View<'a> {
     settings: &'a ServerSettings,
     /// The client, if there are filters.
@@ -28,12 +27,11 @@ impl<'a> View<'a> {
         self.caller.is_some()
     }
 
-    /// Returns whether the client sees a tool, a prompt or a resource.
     pub(crate) fn has(&self, definition: &ToolDefinition) -> bool {
         self.caller.as_ref().is_none_or(|caller| is_visible(self.settings, caller, definition))
     }
 
-    /// Returns the requested page of what the client sees, and the cursor of the next page.
+    /// Returns a page of what the client sees, and the cursor of the next page.
     ///
     /// # Errors
     /// This server did not issue the cursor.
@@ -48,9 +46,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns whether a client sees a tool, a prompt or a resource.
 pub(crate) fn is_visible(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
-    let decide = || settings.filters.iter().all(|filter| filter(caller, definition));
     // A panic would end the task of the request without a response.
-    catch_unwind(AssertUnwindSafe(decide)).unwrap_or(false)
+    catch_unwind(AssertUnwindSafe(|| permits(settings, caller, definition))).unwrap_or(false)
+}
+
+fn permits(settings: &ServerSettings, caller: &Caller, definition: &ToolDefinition) -> bool {
+    settings.filters.iter().all(|filter| filter(caller, definition))
 }

@@ -13,7 +13,6 @@ use toolkit_core::__private::lock;
 use toolkit_core::registry::RegistryEvents;
 use toolkit_core::{Dispatcher, LiveRegistry};
 
-/// A change that clients are notified of.
 pub(super) enum Change {
     Tools,
     Prompts,
@@ -22,7 +21,7 @@ pub(super) enum Change {
     Updated(Arc<str>),
 }
 
-/// All changes of a server since a client was last notified.
+/// All changes since a client was last notified.
 pub(super) struct ServerChanges {
     tools: Option<Changes>,
     prompts: Option<Changes>,
@@ -41,12 +40,11 @@ impl ServerChanges {
         }
     }
 
-    /// Returns whether there can be changes.
     pub(super) fn are_possible(&self) -> bool {
         self.tools.is_some() || self.prompts.is_some() || self.resources.is_some() || self.updates.is_some()
     }
 
-    /// Waits for the next change. Returns `None` if a registry was dropped.
+    /// Waits for the next change; `None` if a registry was dropped.
     pub(super) async fn next(&mut self) -> Option<Change> {
         tokio::select! {
             change = Changes::next(&mut self.tools, Change::Tools) => change,
@@ -69,7 +67,6 @@ async fn updated(updates: &mut Option<Receiver<Arc<str>>>) -> Option<Change> {
     }
 }
 
-/// Notifies the client of a session of a change.
 pub(super) async fn notify(
     peer: &Peer<RoleServer>,
     subscribed: &Mutex<HashSet<String>>,
@@ -86,7 +83,7 @@ pub(super) async fn notify(
     }
 }
 
-/// Notifies the client of a subscription of a change, if the client has asked for changes of this kind.
+/// Notifies the client of a subscription, if it has asked for changes of this kind.
 pub(super) async fn notify_subscription(
     sink: &SubscriptionSink,
     change: Change,
@@ -103,11 +100,11 @@ pub(super) async fn notify_subscription(
     }
 }
 
-/// The changes of a live registry since the client was last notified of changes.
+/// The changes of a live registry.
 struct Changes {
     live: LiveRegistry,
     events: RegistryEvents,
-    /// The version of the registry at the last announcement.
+    /// The version at the last announcement.
     announced: u64,
 }
 

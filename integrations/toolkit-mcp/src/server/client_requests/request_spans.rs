@@ -5,14 +5,13 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
 
-/// Opens the span of a request.
 pub(crate) fn open(
     method: &str,
     target: RequestTarget<'_>,
     context: &RequestContext<RoleServer>,
 ) -> RequestSpan {
     let is_http = is_http(context);
-    let path = NetworkPath { transport: is_http.then_some("tcp"), server: None };
+    let path = NetworkPath { transport: if is_http { Some("tcp") } else { None }, server: None };
     let span = RequestSpan::open(|| RequestFacts {
         is_client: false,
         method,
@@ -26,7 +25,6 @@ pub(crate) fn open(
     span
 }
 
-/// Runs the future `work`, which answers the request, within its span.
 pub(crate) async fn answered<T>(
     span: RequestSpan,
     work: impl Future<Output = Result<T, ErrorData>>,
@@ -34,7 +32,8 @@ pub(crate) async fn answered<T>(
 ) -> Result<T, ErrorData> {
     let answer = span.around(work).await;
     match &answer {
-        Ok(answer) => span.end(is_failed(answer).then_some("tool_error")),
+        Ok(answer) if is_failed(answer) => span.end(Some("tool_error")),
+        Ok(_) => span.end(None),
         Err(error) => {
             span.set_code(error.code.0);
             span.end(Some("_OTHER"));
@@ -43,7 +42,6 @@ pub(crate) async fn answered<T>(
     answer
 }
 
-/// Returns whether the result of a call is an error for the model.
 pub(super) fn is_tool_error(response: &CallToolResponse) -> bool {
     matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(true))
 }

@@ -10,7 +10,6 @@ use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 use toolkit_http::server::HttpGuards;
 
 impl HttpSettings {
-    /// Keeps the fault of a setting in place of the one that its earlier value had.
     pub(super) fn set_fault(&mut self, method: &'static str, fault: Option<String>) {
         match fault {
             Some(fault) => self.faults.insert(method, fault),
@@ -29,7 +28,7 @@ impl HttpSettings {
     }
 }
 
-/// Returns what is wrong with the token of a server. The token is a secret, so the text does not show it.
+/// Returns what is wrong with the token, without the token.
 pub(super) fn token_fault(token: &str) -> Option<String> {
     let token = token.trim();
     let fault = if token.is_empty() {
@@ -44,7 +43,6 @@ pub(super) fn token_fault(token: &str) -> Option<String> {
     Some(fault.to_owned())
 }
 
-/// Returns what is wrong with an accepted host.
 pub(super) fn host_fault(host: &str) -> Option<String> {
     let host = host.trim();
     if let Some((scheme, rest)) = host.split_once("://") {
@@ -60,7 +58,6 @@ pub(super) fn host_fault(host: &str) -> Option<String> {
     Some(format!("`{host}` is no host; write it as `tools.example.com`"))
 }
 
-/// Returns what is wrong with an accepted origin.
 pub(super) fn origin_fault(origin: &str) -> Option<String> {
     let origin = origin.trim();
     let uri: Option<Uri> = origin.strip_suffix(":*").unwrap_or(origin).parse().ok();
@@ -71,7 +68,7 @@ pub(super) fn origin_fault(origin: &str) -> Option<String> {
     Some(format!("`{origin}` is no origin; write it as `https://app.example.com`"))
 }
 
-/// Binds an address. Errors name the address, as far as it can be read.
+/// Binds an address. Errors name it, as far as it can be read.
 pub(super) async fn bind(
     guards: &HttpGuards,
     address: impl ToSocketAddrs,
@@ -90,15 +87,17 @@ pub(super) async fn bind(
         Ok(listener) => listener.local_addr().map(|address| (listener, address)),
         Err(error) => Err(error),
     };
-    bound.map_err(|error| match (error.kind(), &addresses[..]) {
+    let error = match bound {
+        Ok(bound) => return Ok(bound),
+        Err(error) => error,
+    };
+    let text = match (error.kind(), &addresses[..]) {
         // The guards name the address themselves.
-        (io::ErrorKind::InvalidInput, _) | (_, []) => McpError::new(McpErrorKind::Bind, error.to_string()),
-        (io::ErrorKind::AddrInUse, [address, ..]) => McpError::new(
-            McpErrorKind::Bind,
-            format!("`{address}` is in use by another program ({error}); stop it, or take another port"),
-        ),
-        (_, [address, ..]) => {
-            McpError::new(McpErrorKind::Bind, format!("`{address}` cannot be bound: {error}"))
+        (io::ErrorKind::InvalidInput, _) | (_, []) => error.to_string(),
+        (io::ErrorKind::AddrInUse, [address, ..]) => {
+            format!("`{address}` is in use by another program ({error}); stop it, or take another port")
         }
-    })
+        (_, [address, ..]) => format!("`{address}` cannot be bound: {error}"),
+    };
+    Err(McpError::new(McpErrorKind::Bind, text))
 }

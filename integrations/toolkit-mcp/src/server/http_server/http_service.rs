@@ -1,11 +1,11 @@
-//! The server as a tower service: the guards, tokens and identities. The HTTP service of the SDK does the rest.
+//! The server as a tower service: the guards, tokens and identities around the HTTP service of the SDK.
 
 use super::http_batch::{accepts_batches, answer_batch};
 use super::sessions::{SessionRequest, Sessions};
 use crate::server::auth::VerifiedToken;
 use crate::server::client_requests::ClientRequestHandler;
 use crate::server::http_answers::{HttpAnswer, event_stream_of, refusal};
-use crate::server::request_body::{Received, RequestBody, missing_scopes};
+use crate::server::request_body::{Received, RequestBody};
 use crate::server::server_settings::ServerSettings;
 
 use crate::macros::debug;
@@ -27,9 +27,11 @@ use tower_service::Service;
 /// The time after which the answer of a request without a session becomes an event stream.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and limits.
+/// A server as a tower service, for requests with bodies of any HTTP library. Clones share sessions and
+/// limits.
 ///
-/// Requests with any path are for the server, but the paths of the metadata [of OAuth](crate::server::McpServer::with_oauth).
+/// It takes requests with any path as its own, except the metadata [of
+/// OAuth](crate::server::McpServer::with_oauth).
 ///
 /// ```
 /// use toolkit_ai::ToolRegistry;
@@ -40,7 +42,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone)]
 pub struct HttpService {
-    /// Shared, because a service is cloned for each request, and a clone of the SDK's service copies its settings.
+    /// Shared: it is cloned for each request, and a clone of the SDK's service copies its settings.
     service: Arc<StreamableHttpService<ClientRequestHandler, Sessions>>,
     settings: Arc<ServerSettings>,
 }
@@ -55,13 +57,15 @@ impl HttpService {
             // The guards check the hosts and the origins.
             .disable_allowed_hosts();
         let of_session = settings.clone();
-        let handler = move || Ok(ClientRequestHandler::new(of_session.clone()));
         let sessions = Arc::new(Sessions::new(http.max_sessions, http.session_idle));
-        let service = Arc::new(StreamableHttpService::new(handler, sessions, config));
-        Self { service, settings }
+        let service = StreamableHttpService::new(
+            move || Ok(ClientRequestHandler::new(of_session.clone())),
+            sessions,
+            config,
+        );
+        Self { service: Arc::new(service), settings }
     }
 
-    /// Answers a request for the metadata of OAuth, or a request that the guards accept.
     pub(super) async fn handle(self, request: Request<HttpBody>) -> Response<HttpBody> {
         let settings = self.settings.clone();
         let oauth = settings.http.oauth.as_ref();
@@ -75,29 +79,27 @@ impl HttpService {
     /// Answers a request that has the token, also if it is a batch or the answer takes long.
     async fn authorized(self, mut parts: Parts, body: HttpBody) -> Response<HttpBody> {
         let oauth = self.settings.http.oauth.clone();
-        let mut token = None;
+        let mut granted = None;
         if let Some(oauth) = &oauth {
             let checked: VerifiedToken = match oauth.check(&parts.headers).await {
                 Ok(checked) => checked,
                 Err(challenge) => return challenge,
             };
-            parts.extensions.insert(checked.clone());
-            token = Some(checked);
+            granted = Some(checked.scope.clone());
+            parts.extensions.insert(checked);
         } else if let Err(refusal) = self.settings.http.guards.authorize(&parts.headers) {
             return refusal.into_response();
         }
         if parts.method != Method::POST {
             return self.answer(parts, body).await;
         }
-        let batch = accepts_batches(&parts.headers).then(|| parts.clone());
+        let batch = if accepts_batches(&parts.headers) { Some(parts.clone()) } else { None };
         let method = parts.headers.get("mcp-method");
         let has_no_session = method.is_some_and(|method| method != "initialize");
         let state = RequestBody::default();
-        let settings = self.settings.clone();
-        let missing = move |body: &[u8]| missing_scopes(&settings, &token?.scope, body);
-        let body = state.read_later(body, self.settings.clone(), missing);
+        let read_body = state.read_later(body, self.settings.clone(), granted);
         parts.extensions.insert(state.clone());
-        let mut answer = self.answer(parts, body);
+        let mut answer = self.answer(parts, read_body);
         let response = if has_no_session {
             loop {
                 match timeout(SLOW, &mut answer).await {
@@ -119,14 +121,13 @@ impl HttpService {
         }
     }
 
-    /// Answers a request with the service of the SDK, in the sessions of its identity.
     fn answer(&self, parts: Parts, body: HttpBody) -> HttpAnswer {
         let is_end = parts.method == Method::DELETE;
         let session_request =
             SessionRequest::new(self.settings.http.identity.as_ref().and_then(|identity| identity(&parts)));
         let service = self.service.clone();
         let max = self.settings.http.max_sessions;
-        // Boxed, because the future of a request is large and would be moved several times.
+        // The large future of a request would be moved several times.
         Box::pin(async move {
             let answer = session_request.of(service.handle(Request::from_parts(parts, body))).await;
             match answer {

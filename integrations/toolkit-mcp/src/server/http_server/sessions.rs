@@ -1,4 +1,4 @@
-//! The open HTTP sessions of clients with earlier protocol versions: their maximum number, their identity, and their end.
+//! The open HTTP sessions of clients with earlier protocol versions.
 
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -17,31 +17,29 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolkit_core::__private::lock;
 
-/// The time for ending one idle session. After this time, the session ends in the background.
+/// The time for ending one idle session, which then ends in the background.
 const ENDING: Duration = Duration::from_secs(1);
 
 /// The time without use after which a session may end in favour of a new one.
 const IDLE: Duration = Duration::from_secs(10);
 
 tokio::task_local! {
-    /// The current request.
     static SESSION_REQUEST: SessionRequest;
 }
 
-/// A request on its way through the SDK, which passes only the id of a session on.
+/// A request on its way through the SDK, which passes on only the id of a session.
 pub(super) struct SessionRequest {
     identity: Option<String>,
-    /// Whether the request was refused because too many sessions are open.
+    /// Too many sessions are open.
     is_refused: Cell<bool>,
 }
 
 impl SessionRequest {
-    /// Creates the request of a client with this identity.
     pub(super) fn new(identity: Option<String>) -> Self {
         Self { identity, is_refused: Cell::new(false) }
     }
 
-    /// Handles the request. Returns `None` if the request was refused because too many sessions are open.
+    /// Handles the request; `None` if too many sessions are open.
     pub(super) async fn of<T>(self, request: impl Future<Output = T>) -> Option<T> {
         let handle = async {
             let response = request.await;
@@ -51,37 +49,31 @@ impl SessionRequest {
     }
 }
 
-/// The open sessions of one server.
 pub(super) struct Sessions {
-    /// The sessions of the SDK. The SDK's own time limit is turned off, because it also ends sessions with
-    /// running calls.
+    /// The SDK's own time limit is turned off, because it also ends sessions with running calls.
     local: Arc<LocalSessionManager>,
     open: Arc<OpenSessions>,
     permits: Arc<Semaphore>,
 }
 
-/// The open sessions with their current use. Each ends after the time `idle` without use.
+/// Each session ends after the time `idle` without use.
 struct OpenSessions {
     uses: Mutex<HashMap<SessionId, SessionUse>>,
     idle: Duration,
 }
 
-/// The current use of one session.
 struct SessionUse {
-    /// The number of open responses of the session, including streams of events.
+    /// The number of open responses, including streams of events.
     responses: usize,
-    /// The time of the last request, or of the end of the last response.
+    /// The last request, or the end of the last response.
     last: Instant,
-    /// The identity of the client that opened the session.
     identity: Option<String>,
-    /// Ends the task that waits for the end of an idle session.
     _watched: DropGuard,
     permit: OwnedSemaphorePermit,
 }
 
 impl Sessions {
-    /// Creates the sessions of a server. At most `max` sessions can be open, and each session ends after the time
-    /// `idle` without use.
+    /// Creates sessions, of which at most `max` are open, each until the time `idle` without use.
     pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
@@ -90,7 +82,6 @@ impl Sessions {
         Self { local: Arc::new(local), open, permits }
     }
 
-    /// Ends a session once it is idle.
     async fn watch(local: Arc<LocalSessionManager>, open: Arc<OpenSessions>, id: SessionId) {
         while let Some(rest) = open.rest(&id) {
             sleep(rest).await;
@@ -99,7 +90,6 @@ impl Sessions {
         lock(&open.uses).remove(&id);
     }
 
-    /// Ends the session that has been idle for the longest time, and returns its permit.
     fn end_idle(&self) -> Option<OwnedSemaphorePermit> {
         let mut uses = lock(&self.open.uses);
         let idle = uses.iter().filter(|(_, using)| using.responses == 0 && using.last.elapsed() >= IDLE);
@@ -115,13 +105,11 @@ impl OpenSessions {
     /// Returns whether a session is open for the current request. The SDK itself may end any session.
     fn has(&self, id: &SessionId) -> bool {
         let uses = lock(&self.uses);
-        let is_owner = |using: &SessionUse| {
-            SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
-        };
-        uses.get(id).is_some_and(is_owner)
+        let Some(using) = uses.get(id) else { return false };
+        SESSION_REQUEST.try_with(|current| current.identity == using.identity).unwrap_or(true)
     }
 
-    /// Returns the time after which a session may be idle. Returns `None` if the session is idle.
+    /// Returns the time until the session is idle; `None` if it is.
     fn rest(&self, id: &SessionId) -> Option<Duration> {
         let uses = lock(&self.uses);
         let using = uses.get(id)?;
@@ -129,7 +117,6 @@ impl OpenSessions {
         self.idle.checked_sub(unused).filter(|rest| !rest.is_zero())
     }
 
-    /// Updates the time of the last use, and adds `change` to the number of open responses.
     fn touch(&self, id: &SessionId, change: isize) {
         if let Some(using) = lock(&self.uses).get_mut(id) {
             using.responses = using.responses.saturating_add_signed(change);
@@ -137,7 +124,7 @@ impl OpenSessions {
         }
     }
 
-    /// Counts a response as open until the response is dropped.
+    /// Counts a response as open until it is dropped.
     fn keep(
         self: &Arc<Self>,
         id: &SessionId,
@@ -148,7 +135,6 @@ impl OpenSessions {
     }
 }
 
-/// A response that keeps its session open.
 struct SessionResponse {
     stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     open: Arc<OpenSessions>,
@@ -182,12 +168,12 @@ impl SessionManager for Sessions {
         let identity = SESSION_REQUEST.try_with(|current| current.identity.clone()).unwrap_or_default();
         let (id, transport) = self.local.create_session().await.map_err(io::Error::other)?;
         let watched = CancellationToken::new();
-        let watch = Self::watch(self.local.clone(), self.open.clone(), id.clone());
-        let watch = watched.clone().run_until_cancelled_owned(watch);
+        let watching = Self::watch(self.local.clone(), self.open.clone(), id.clone());
+        let cancellable = watched.clone().run_until_cancelled_owned(watching);
         let last = Instant::now();
         let using = SessionUse { responses: 0, last, identity, _watched: watched.drop_guard(), permit };
         lock(&self.open.uses).insert(id.clone(), using);
-        tokio::spawn(watch);
+        tokio::spawn(cancellable);
         Ok((id, transport))
     }
 

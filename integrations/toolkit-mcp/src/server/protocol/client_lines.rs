@@ -10,7 +10,7 @@ use rmcp::model::{
     ProgressNotification, ReadResourceRequest, RequestId, ServerNotification, SubscriptionsListenRequest,
 };
 
-/// The maximum size of a message, in bytes.
+/// The limit in bytes.
 pub(crate) const MAX_MESSAGE: usize = 16 << 20;
 
 impl LineRole for RoleServer {

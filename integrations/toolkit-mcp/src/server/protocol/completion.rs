@@ -1,16 +1,20 @@
 //! Completion of arguments with a known set of values.
 
+use super::results::plain;
 use rmcp::model::CompletionInfo;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use toolkit_core::ToolDefinition;
 
-/// Returns the known values of a parameter that begin with `typed`, ignoring case.
+/// Returns the known values that begin with `typed`, ignoring case.
 pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str) -> CompletionInfo {
     let root = &definition.parameters;
     let parameter = definition.parameter_named(parameter).unwrap_or(parameter);
     let schema = root.get("properties").and_then(|properties| properties.get(parameter));
-    let mut values = schema.map_or_else(Vec::new, |schema| listed(root, schema));
+    let mut values = match schema {
+        Some(schema) => listed(root, schema),
+        None => Vec::new(),
+    };
     let typed = typed.to_lowercase();
     values.retain(|value| value.to_lowercase().starts_with(&typed));
     let total = u32::try_from(values.len()).ok();
@@ -19,39 +23,40 @@ pub(crate) fn complete(definition: &ToolDefinition, parameter: &str, typed: &str
     CompletionInfo::with_pagination(values, total, has_more).unwrap_or_default()
 }
 
-/// Returns the values that `schema` lists, in the order of the schema. References may lead to the same schema in
-/// many ways, so each schema is visited once.
+/// Returns the values that `schema` lists, in its order. References may lead to the same schema in many ways,
+/// so each schema is visited once.
 fn listed(root: &Value, schema: &Value) -> Vec<String> {
     let mut values = Vec::new();
-    let mut known = HashSet::new();
     let mut visited = HashSet::new();
     let mut open = VecDeque::from([schema]);
     while let Some(schema) = open.pop_front() {
         if !visited.insert(std::ptr::from_ref(schema)) {
             continue;
         }
-        let mut push = |value: &Value| {
-            let value = super::results::plain(value);
-            if known.insert(value.clone()) {
-                values.push(value);
-            }
-        };
-        if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
-            listed.iter().filter(|value| !value.is_null()).for_each(&mut push);
+        if let Some(Value::Array(listed)) = schema.get("enum") {
+            values.extend(listed.iter().filter(|value| !value.is_null()).map(plain));
         }
         if let Some(constant) = schema.get("const") {
-            push(constant);
+            values.push(plain(constant));
         }
         if schema.get("type").is_some_and(|kind| kind == "boolean") {
-            [true, false].map(Value::from).iter().for_each(&mut push);
+            values.extend(["true".to_owned(), "false".to_owned()]);
         }
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-        let target = target.and_then(|pointer| root.pointer(pointer));
-        let branches = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword));
-        let branches = branches.filter_map(Value::as_array).flatten();
+        if let Some(Value::String(target)) = schema.get("$ref")
+            && let Some(pointer) = target.strip_prefix('#')
+        {
+            open.extend(root.pointer(pointer));
+        }
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            if let Some(Value::Array(branches)) = schema.get(keyword) {
+                open.extend(branches);
+            }
+        }
         // The elements of a list are completed one at a time.
-        open.extend(target.into_iter().chain(branches).chain(schema.get("items")));
+        open.extend(schema.get("items"));
     }
+    let mut known = HashSet::new();
+    values.retain(|value| known.insert(value.clone()));
     values
 }
 

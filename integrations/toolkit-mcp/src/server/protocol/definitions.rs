@@ -9,12 +9,11 @@ use toolkit_core::name::{NameRule, WireNames};
 use toolkit_core::schema::keyword::{booleans_to_objects, each_subschema};
 use toolkit_core::{ToolDefinition, ToolMetadata, ToolTag};
 
-/// The format for tool definitions of the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct McpFormat {
     pub(crate) name_rule: NameRule,
-    /// Whether an output that is no object is published as the property `result` of an object. Versions before
-    /// 2026-07-28 know no other outputs.
+    /// Whether an output that is no object is published as the property `result` of an object. Versions
+    /// before 2026-07-28 know no other outputs.
     pub(crate) wraps_outputs: bool,
 }
 
@@ -22,20 +21,16 @@ pub(crate) struct McpFormat {
 #[derive(Clone)]
 pub(crate) struct ToolList(Arc<[Arc<Tool>]>);
 
-/// The prefix of a cursor. The rest of the cursor is the name of the last entry of the preceding page.
+/// Precedes the name of the last entry of the preceding page in a cursor.
 const AFTER: &str = "after:";
 
 impl ToolList {
-    /// Returns the tool with this published name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         let found = self.0.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
         self.0.get(found)
     }
 
-    /// Returns a page of at most `size` visible tools and the cursor of the next page.
-    ///
-    /// # Errors
-    /// This server did not issue the cursor.
+    /// Returns a page of at most `size` visible tools.
     pub(crate) fn page(
         &self,
         cursor: Option<&str>,
@@ -48,10 +43,9 @@ impl ToolList {
     }
 }
 
-/// Returns a page of at most `size` entries, which are sorted by name, and the cursor of the next page.
+/// Returns a page of at most `size` entries, sorted by name, and the cursor of the next page.
 ///
-/// A cursor names an entry. Therefore, no entry is missed or repeated if other entries are added or removed between the
-/// requests for two pages.
+/// A cursor names an entry, so none is missed or repeated if the list changes between two pages.
 ///
 /// # Errors
 /// This server did not issue the cursor.
@@ -61,12 +55,25 @@ pub(crate) fn page<T>(
     size: usize,
     name: impl for<'a> Fn(&'a T) -> &'a str,
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
-    let foreign = || ErrorData::invalid_params("the cursor is not one of this server", None);
-    let last = cursor.map(|cursor| cursor.strip_prefix(AFTER).ok_or_else(foreign)).transpose()?;
-    let mut rest = entries.skip_while(|entry| last.is_some_and(|last| name(entry) <= last));
-    let page: Vec<T> = rest.by_ref().take(size).collect();
-    let next = page.last().filter(|_| rest.next().is_some()).map(|last| format!("{AFTER}{}", name(last)));
-    Ok((page, next))
+    let mut preceding = None;
+    if let Some(cursor) = cursor {
+        let Some(last) = cursor.strip_prefix(AFTER) else {
+            return Err(ErrorData::invalid_params("the cursor is not one of this server", None));
+        };
+        preceding = Some(last);
+    }
+    let mut page: Vec<T> = Vec::new();
+    for entry in entries {
+        if preceding.is_some_and(|last| name(&entry) <= last) {
+            continue;
+        }
+        if page.len() == size {
+            let next = page.last().map(|last| format!("{AFTER}{}", name(last)));
+            return Ok((page, next));
+        }
+        page.push(entry);
+    }
+    Ok((page, None))
 }
 
 impl ToolFormat for McpFormat {
@@ -83,15 +90,14 @@ impl ToolFormat for McpFormat {
         names: &WireNames,
         earlier: &mut dyn FnMut(usize) -> Option<Arc<Tool>>,
     ) -> (ToolList, Vec<Arc<Tool>>) {
-        let fragments: Vec<Arc<Tool>> = tools
-            .iter()
-            .enumerate()
-            .map(|(index, definition)| {
-                let name = names.spell(definition.name.as_str());
-                let unchanged = earlier(index).filter(|tool| tool.name == name);
-                unchanged.unwrap_or_else(|| Arc::new(render(definition, name, self.wraps_outputs)))
-            })
-            .collect();
+        let mut fragments: Vec<Arc<Tool>> = Vec::with_capacity(tools.len());
+        for (index, definition) in tools.iter().enumerate() {
+            let name = names.spell(definition.name.as_str());
+            fragments.push(match earlier(index) {
+                Some(unchanged) if unchanged.name == name => unchanged,
+                _ => Arc::new(render(definition, name, self.wraps_outputs)),
+            });
+        }
         let mut sorted = fragments.clone();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         (ToolList(sorted.into()), fragments)
@@ -102,44 +108,41 @@ fn render(definition: &ToolDefinition, name: &str, wraps_outputs: bool) -> Tool 
     let metadata = &definition.metadata;
     let mut tool = Tool::new(name.to_owned(), definition.description.clone(), input_schema(definition));
     tool.title.clone_from(&metadata.title);
-    let output = definition.output_schema().and_then(published);
-    tool.output_schema = output.map(|output| match definition.output_schema() {
-        Some(schema) if wraps_outputs && is_wrapped(schema) => wrapped(output).into(),
-        _ => output.into(),
-    });
+    if let Some(schema) = definition.output_schema()
+        && let Some(output) = published(schema)
+    {
+        let is_wrapped = wraps_outputs && is_wrapped(schema);
+        tool.output_schema = Some(if is_wrapped { wrapped(output).into() } else { output.into() });
+    }
     tool.annotations = annotations(metadata);
     tool.icons = icons(metadata);
     tool.meta = published_meta(&metadata.meta);
     tool
 }
 
-/// Returns the schema of the arguments. The protocol demands `"type": "object"` at the root.
+/// The protocol demands `"type": "object"` at the root.
 fn input_schema(definition: &ToolDefinition) -> JsonObject {
     let mut schema = published(&definition.parameters).unwrap_or_default();
     schema.entry("type").or_insert_with(|| "object".into());
     schema
 }
 
-/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one of them.
+/// Returns an object schema without boolean schemas inside. Some clients drop all tools of a server for one
+/// of them.
 fn published(schema: &Value) -> Option<JsonObject> {
     let mut schema = Value::Object(schema.as_object()?.clone());
     booleans_to_objects(&mut schema);
     if let Value::Object(schema) = schema { Some(schema) } else { None }
 }
 
-/// Returns whether an output with this schema is wrapped for versions that know only objects as outputs.
+/// Returns whether an output is wrapped for versions that know only objects as outputs.
 pub(crate) fn is_wrapped(schema: &Value) -> bool {
     schema.get("type").is_none_or(|kind| kind != "object")
 }
 
-/// Returns the schema of an object with a property `result` of this schema.
 fn wrapped(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
-    each_subschema(&mut schema, &mut |keywords| {
-        if let Some(target) = keywords.get_mut("$ref").filter(|target| *target == "#") {
-            *target = "#/properties/result".into();
-        }
-    });
+    each_subschema(&mut schema, &mut move_reference_to_root);
     let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
     let mut wrapped = JsonObject::new();
     wrapped.insert("type".to_owned(), "object".into());
@@ -150,13 +153,25 @@ fn wrapped(schema: JsonObject) -> JsonObject {
     wrapped
 }
 
+/// Lets references to the root lead to the property `result`.
+fn move_reference_to_root(keywords: &mut Map<String, Value>) {
+    if let Some(target) = keywords.get_mut("$ref")
+        && *target == "#"
+    {
+        *target = "#/properties/result".into();
+    }
+}
+
+fn tagged(metadata: &ToolMetadata, hint: Option<bool>, tag: ToolTag) -> Option<bool> {
+    if hint.is_none() && metadata.tags.contains(&tag) { Some(true) } else { hint }
+}
+
 fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
-    let tagged = |hint: Option<bool>, tag| hint.or_else(|| metadata.tags.contains(&tag).then_some(true));
     let hints = [
-        tagged(metadata.read_only, ToolTag::ReadOnly),
-        tagged(metadata.destructive, ToolTag::Destructive),
+        tagged(metadata, metadata.read_only, ToolTag::ReadOnly),
+        tagged(metadata, metadata.destructive, ToolTag::Destructive),
         metadata.idempotent,
-        tagged(metadata.open_world, ToolTag::Network),
+        tagged(metadata, metadata.open_world, ToolTag::Network),
     ];
     if metadata.title.is_none() && hints.iter().all(Option::is_none) {
         return None;
@@ -167,7 +182,7 @@ fn annotations(metadata: &ToolMetadata) -> Option<ToolAnnotations> {
 }
 
 pub(crate) fn icons(metadata: &ToolMetadata) -> Option<Vec<Icon>> {
-    (!metadata.icons.is_empty()).then(|| metadata.icons.iter().map(icon).collect())
+    if metadata.icons.is_empty() { None } else { Some(metadata.icons.iter().map(icon).collect()) }
 }
 
 fn icon(icon: &ToolIcon) -> Icon {
@@ -177,9 +192,8 @@ fn icon(icon: &ToolIcon) -> Icon {
     published
 }
 
-/// Returns the metadata of the program.
 pub(crate) fn published_meta(meta: &Map<String, Value>) -> Option<MetaObject> {
-    (!meta.is_empty()).then(|| MetaObject(meta.clone()))
+    if meta.is_empty() { None } else { Some(MetaObject(meta.clone())) }
 }
 
 #[cfg(test)]

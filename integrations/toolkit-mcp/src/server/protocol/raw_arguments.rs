@@ -6,8 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// The arguments of a call as the client wrote them, stored with the parsed request. The tool reads them with all
-/// digits of their numbers.
+/// The arguments of a call as the client wrote them, so that the tool reads all digits of their numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct RawArguments(Arc<str>);
 
@@ -24,7 +23,6 @@ struct CallParams<'a> {
 }
 
 impl RawArguments {
-    /// Returns the arguments in the body of a `tools/call` request.
     #[cfg(feature = "server-http")]
     pub(crate) fn from_body(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
@@ -46,7 +44,7 @@ impl RawArguments {
         &self.0
     }
 
-    /// Returns the arguments as the client wrote them if the transport has stored them, or else the parsed arguments.
+    /// Returns the arguments as written if the transport has stored them, or else the parsed ones.
     pub(crate) fn text(raw: Option<&Self>, parsed: Option<JsonObject>) -> Arc<str> {
         match (raw, parsed) {
             (Some(Self(text)), _) => text.clone(),
@@ -56,7 +54,7 @@ impl RawArguments {
     }
 }
 
-/// Reads the parameters of a call. Returns `None` if they do not have the form that the protocol demands.
+/// Reads the parameters of a call; `None` if they are malformed.
 pub(crate) fn call(params: &str) -> Option<CallToolRequest> {
     let params: CallParams<'_> = serde_json::from_str(params).ok()?;
     if params.arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {

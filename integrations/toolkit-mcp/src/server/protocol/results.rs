@@ -7,11 +7,11 @@ use serde_json::Value;
 use toolkit_core::output::MediaData;
 use toolkit_core::{Content, Media, ToolError, ToolOutput};
 
-/// Returns the result of a successful call of the tool `name` with the output schema `schema`.
+/// Returns the result of a successful call.
 ///
-/// The structured content of the result is the structured value of the output. Without such a value, a tool with an
-/// output schema gets the JSON output as structured content, or `full_json` if the JSON output was truncated. If a number
-/// of the output cannot be in a JSON value, the result has no structured content.
+/// A tool with an output schema but no structured value gets the JSON output as structured content, or
+/// `full_json` if it was truncated. Numbers that a JSON value cannot hold leave the result without structured
+/// content.
 ///
 /// # Errors
 /// The structured content does not fit the output schema, or the JSON output is nested too deep for a value.
@@ -23,9 +23,13 @@ pub(crate) fn success(
 ) -> Result<CallToolResult, ToolError> {
     let mut structured = match (output.structured(), output.content()) {
         (Some(value), _) => Some(value.clone()),
-        (None, [Content::Json(json)]) if schema.is_some() => Some(json.to_value().map_err(|error| {
-            ToolError::failed(format!("the output of tool `{name}` cannot be structured content: {error}"))
-        })?),
+        (None, [Content::Json(json)]) if schema.is_some() => match json.to_value() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let text = format!("the output of tool `{name}` cannot be structured content: {error}");
+                return Err(ToolError::failed(text));
+            }
+        },
         (None, _) if schema.is_some() => full_json(),
         _ => None,
     };
@@ -39,16 +43,20 @@ pub(crate) fn success(
             }
         }
     }
-    let message = Some(output.message()).filter(|message| !message.is_empty());
-    let message = message.map(|message| ContentBlock::text(message.to_owned()));
-    let content = output.into_content().into_iter().enumerate();
-    let content = content.map(|(index, content)| block(content, index));
-    let mut result = CallToolResult::success(content.chain(message).collect());
+    let message = output.message().to_owned();
+    let contents = output.into_content();
+    let mut blocks = Vec::with_capacity(contents.len() + usize::from(!message.is_empty()));
+    for (index, content) in contents.into_iter().enumerate() {
+        blocks.push(block(content, index));
+    }
+    if !message.is_empty() {
+        blocks.push(ContentBlock::text(message));
+    }
+    let mut result = CallToolResult::success(blocks);
     result.structured_content = structured;
     Ok(result)
 }
 
-/// Returns the result of a failed call. The model reads the message.
 pub(crate) fn failure(error: &ToolError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.message())])
 }
@@ -59,10 +67,9 @@ pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
         Content::Json(json) => ContentBlock::text(json.into_string()),
         Content::Image(media) => item(*media, index, |data, kind, _| ContentBlock::image(data, kind)),
         Content::Audio(media) => item(*media, index, |data, kind, _| ContentBlock::audio(data, kind)),
-        Content::File(media) => {
-            let embedded = |data, kind, name: Option<String>| embedded(kind, data, attachment(name, index));
-            item(*media, index, |data, kind, name| ContentBlock::resource(embedded(data, kind, name)))
-        }
+        Content::File(media) => item(*media, index, |data, kind, name| {
+            ContentBlock::resource(embedded(kind, data, attachment(name, index)))
+        }),
         Content::Resource(resource) => {
             let mut linked = rmcp::model::Resource::new(resource.uri, resource.name);
             linked.mime_type = resource.media_type;
@@ -72,8 +79,7 @@ pub(crate) fn block(content: Content, index: usize) -> ContentBlock {
     }
 }
 
-/// Returns the block that `inline` makes of the data, the media type and the name of a media item. A media item with a URL
-/// becomes a link.
+/// Returns the block that `inline` makes of a media item. A media item with a URL becomes a link.
 fn item(
     Media { media_type, data, name }: Media,
     index: usize,
@@ -88,7 +94,6 @@ fn item(
     }
 }
 
-/// Returns an output of the resource `uri` as its contents.
 pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<&str>) -> ResourceContents {
     let typed =
         |contents: ResourceContents, default: &str| contents.with_mime_type(media_type.unwrap_or(default));
@@ -106,7 +111,6 @@ pub(crate) fn resource_contents(content: Content, uri: &str, media_type: Option<
     }
 }
 
-/// Returns the URI of a file of a result.
 fn attachment(name: Option<String>, index: usize) -> String {
     match name {
         Some(name) if name.contains("://") => name,
@@ -115,15 +119,15 @@ fn attachment(name: Option<String>, index: usize) -> String {
     }
 }
 
-/// Returns a file as the contents of a resource: as text if the media type is a text format, and as bytes
-/// otherwise.
+/// Returns a file as text if the media type is a text format, and as bytes otherwise.
 fn embedded(media_type: String, data: String, uri: String) -> ResourceContents {
-    let decoded = is_text(&media_type).then(|| BASE64.decode(data.as_bytes()).ok()).flatten();
-    let contents = match decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
-        Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(data, uri),
-    };
-    contents.with_mime_type(media_type)
+    if is_text(&media_type)
+        && let Ok(bytes) = BASE64.decode(data.as_bytes())
+        && let Ok(text) = String::from_utf8(bytes)
+    {
+        return ResourceContents::text(text, uri).with_mime_type(media_type);
+    }
+    ResourceContents::blob(data, uri).with_mime_type(media_type)
 }
 
 fn is_text(media_type: &str) -> bool {
@@ -131,7 +135,10 @@ fn is_text(media_type: &str) -> bool {
     essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json")
 }
 
-/// Returns the content of `value` if it is a JSON string, and the JSON text of `value` otherwise.
+/// Returns the content of a JSON string, and the JSON text of any other value.
 pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }

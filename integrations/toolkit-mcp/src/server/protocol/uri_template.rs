@@ -7,7 +7,7 @@ pub(crate) fn is_template(uri: &str) -> bool {
     uri.contains('{')
 }
 
-/// Returns the values of the variables for which the template is `uri`. Returns `None` if there are none.
+/// Returns the variables with which the template is `uri`.
 pub(crate) fn expand(template: &str, uri: &str) -> Option<Value> {
     let mut values = Map::new();
     let mut template = template;
@@ -30,11 +30,11 @@ pub(crate) fn expand(template: &str, uri: &str) -> Option<Value> {
         template = rest;
         uri = after;
     }
-    (template == uri).then_some(Value::Object(values))
+    if template == uri { Some(Value::Object(values)) } else { None }
 }
 
-/// Returns whether a decoded value cannot leave the place that its template gives it: a segment is no path, and a path has no
-/// segment that leads upwards.
+/// Returns whether a decoded value stays in its place: a segment is no path, and no segment of a path leads
+/// upwards.
 fn is_safe(value: &str, is_path: bool) -> bool {
     if is_path {
         !value.contains('\0') && value.split(['/', '\\']).all(|segment| segment != "..")

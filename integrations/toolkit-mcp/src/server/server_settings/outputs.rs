@@ -8,16 +8,14 @@ use toolkit_core::__private::lock;
 use toolkit_core::CallId;
 use toolkit_core::output::FullOutput;
 
-/// The maximum size of all stored texts together, in bytes.
+/// The limit in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The media type of a stored text that is JSON.
 const JSON: &str = "application/json";
 
-/// The prefix of the URIs of stored texts.
 const PREFIX: &str = "toolkit://outputs/";
 
-/// A store for full texts. The oldest texts are dropped when the store is full.
+/// A store for full texts, which drops the oldest when it is full.
 ///
 /// The URI of a text is random: only a client that received the link can read the text.
 #[derive(Default)]
@@ -25,10 +23,10 @@ pub(crate) struct OutputStore(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    /// The texts, oldest first.
+    /// Oldest first.
     texts: VecDeque<Output>,
     bytes: usize,
-    /// The links to the texts of running calls.
+    /// The links of running calls.
     links: HashMap<CallId, Vec<Resource>>,
 }
 
@@ -39,7 +37,7 @@ struct Output {
 }
 
 impl OutputStore {
-    /// Stores a full text and returns a phrase for the model with the URI of the text.
+    /// Stores a full text and returns a phrase for the model with its URI.
     pub(super) fn keep(&self, full: FullOutput) -> Result<String, Box<dyn Error + Send + Sync>> {
         let size = full.text.len();
         if size > MAX_BYTES {
@@ -64,18 +62,15 @@ impl OutputStore {
         Ok(format!("resource {uri}"))
     }
 
-    /// Removes and returns the links to the texts of an ended call.
     pub(crate) fn take_links(&self, call: &CallId) -> Vec<Resource> {
         lock(&self.0).links.remove(call).unwrap_or_default()
     }
 
-    /// Returns a stored text as the contents of a resource.
     pub(crate) fn read(&self, uri: &str) -> Option<ResourceContents> {
         let (text, media_type) = self.find(uri)?;
         Some(ResourceContents::text(&*text, uri).with_mime_type(media_type))
     }
 
-    /// Returns a stored text if the text is JSON.
     pub(crate) fn json(&self, uri: &str) -> Option<Arc<str>> {
         self.find(uri).filter(|(_, media_type)| *media_type == JSON).map(|(text, _)| text)
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
-/// Tells the clients that have subscribed to a resource about its changes. Clones are cheap.
+/// Tells subscribed clients about changes of resources. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct ResourceUpdates(pub(crate) broadcast::Sender<Arc<str>>);
 
 impl ResourceUpdates {
-    /// Tells the clients that the resource with this URI has changed.
+    /// Tells the subscribed clients that a resource has changed.
     pub fn send(&self, uri: &str) {
         // Without clients, nobody receives the update.
         let _ = self.0.send(uri.into());

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use toolkit_core::schema::__private::{Json, Kind, quoted};
 
-/// Returns the JSON text of `value` with the digits of `body`, the JSON that it was read from; `None` if a `Value` holds
-/// each number of `body`. A part that was left out or changed since then stays as it is.
+/// Returns the JSON text of `value` with the digits of `body`, from which it was read; `None` if a `Value`
+/// holds each number. A part that was left out or changed stays as it is.
 pub(super) fn exact_text(value: &Value, body: &str) -> Option<Box<RawValue>> {
     let original = Json::parse(body).ok().filter(|original| !original.is_exact())?;
     let mut written = String::new();
@@ -27,12 +27,14 @@ fn write(value: &Value, original: &Json<'_>, written: &mut String) {
         }
         (Value::Object(members), Kind::Object(originals)) => {
             // Of a repeated name, a `Value` has the last member.
-            let originals: HashMap<&str, &Json<'_>> =
-                originals.iter().map(|(name, original)| (&**name, original)).collect();
+            let mut by_name: HashMap<&str, &Json<'_>> = HashMap::with_capacity(originals.len());
+            for (name, original) in originals {
+                by_name.insert(name, original);
+            }
             written.push('{');
             for (index, (name, value)) in members.iter().enumerate() {
                 written.extend([if index > 0 { "," } else { "" }, &quoted(name), ":"]);
-                match originals.get(name.as_str()) {
+                match by_name.get(name.as_str()) {
                     Some(original) => write(value, original, written),
                     None => written.push_str(&value.to_string()),
                 }

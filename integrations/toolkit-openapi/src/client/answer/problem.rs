@@ -10,32 +10,30 @@ use toolkit_core::foreign::clean;
 use toolkit_core::{ErrorKind, ToolError};
 use toolkit_http::client::{is_json, media_type, retry_after};
 
-/// The number of fields that a message names.
 const FIELDS: usize = 16;
 
-/// The names of the member with the name of a field, and of the member with its fault.
+/// The members with the name of a field, and those with its fault.
 const NAMES: [&str; 8] = ["field", "name", "param", "property", "pointer", "path", "loc", "source"];
 const FAULTS: [&str; 6] = ["message", "msg", "reason", "detail", "description", "code"];
 
-/// The places of the message, and of the list or map of faulty fields.
+/// The places of the message, and of the faulty fields.
 const MESSAGES: [&str; 6] = ["/detail", "/message", "/error/message", "/error_description", "/error", "/msg"];
 const LISTS: [&str; 5] = ["/errors", "/error/errors", "/invalid-params", "/violations", "/detail"];
 
-/// The number of characters of a text of the service in a message.
+/// The characters of a service's text in a message.
 const LONGEST: usize = 500;
 
 fn shorten(text: &str) -> String {
     toolkit_core::foreign::shorten(text.to_owned(), LONGEST)
 }
 
-/// An answer that is no success.
 pub(crate) struct Problem<'a> {
     pub(crate) answer: &'a Answer,
     pub(crate) operation: &'a Operation,
 }
 
 impl Problem<'_> {
-    /// Returns the error for the model: the status, the message of the service, and what to do.
+    /// Returns the error for the model: the status, the service's message, and what to do.
     pub(crate) fn error(&self) -> ToolError {
         let Answer { status, headers, .. } = self.answer;
         let json = self.json();
@@ -49,18 +47,17 @@ impl Problem<'_> {
             message.push_str(&format!(" Fields: {}.", fields.join("; ")));
         }
         let wait = wait(*status, headers);
-        let (kind, advice) = self.advice(wait.is_some());
+        let (kind, status_advice) = self.advice(wait.is_some());
         let advice = match wait {
             Some(wait) => {
                 format!("Call again in {} seconds.", wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
             }
-            None => advice.to_owned(),
+            None => status_advice.to_owned(),
         };
-        let message = clean(&message);
         let is_retryable = wait.is_some()
             || *status == StatusCode::TOO_MANY_REQUESTS
             || status.is_server_error() && self.operation.method.is_idempotent();
-        ToolError::new(kind, format!("{message} {advice}"))
+        ToolError::new(kind, format!("{} {advice}", clean(&message)))
             .with_brief(format!("The service has answered {status}"))
             .with_retryable(is_retryable)
     }
@@ -70,14 +67,16 @@ impl Problem<'_> {
         self.answer.text().json().filter(|_| is_json)
     }
 
-    /// Returns the message of the service, or else the description of the status in the document.
+    /// Returns the service's message, or else the document's description of the status.
     fn reason(&self, json: Option<&Value>) -> Option<String> {
-        let is_plain = media_type(&self.answer.headers).as_deref() == Some("text/plain");
-        let plain = || Some(self.answer.text().to_string()).filter(|_| is_plain);
-        let described = || Some(self.answer.described(self.operation)?.description.clone());
-        let found = json.and_then(message).or_else(plain);
-        let found = found.filter(|text| !text.trim().is_empty()).or_else(described)?;
-        Some(shorten(found.trim())).filter(|text| !text.is_empty())
+        let mut reason = json.and_then(message).unwrap_or_default();
+        if reason.is_empty() && media_type(&self.answer.headers).as_deref() == Some("text/plain") {
+            reason = self.answer.text().to_string();
+        }
+        if reason.trim().is_empty() {
+            reason = self.answer.described(self.operation)?.description.clone();
+        }
+        Some(shorten(reason.trim())).filter(|text| !text.is_empty())
     }
 
     fn advice(&self, is_limit: bool) -> (ErrorKind, &'static str) {
@@ -111,70 +110,85 @@ fn end_sentence(text: &mut String) {
     }
 }
 
-/// Returns how long to wait before the next call, if the service limits the rate of calls.
+/// Returns how long a rate limit lets the next call wait.
 fn wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    let is_used_up = number("x-ratelimit-remaining") == Some(0);
+    let is_used_up = number(headers, "x-ratelimit-remaining") == Some(0);
     if status != StatusCode::TOO_MANY_REQUESTS && !(status == StatusCode::FORBIDDEN && is_used_up) {
         return None;
     }
-    let reset = number("ratelimit-reset").or_else(|| number("x-ratelimit-reset"));
+    if let Some(wait) = retry_after(headers) {
+        return Some(wait);
+    }
+    let reset = number(headers, "ratelimit-reset").or_else(|| number(headers, "x-ratelimit-reset"))?;
     // Some services send the time of the reset, others the seconds until then.
     const SECONDS_AT_MOST: u64 = 1_000_000_000;
-    let until = |reset: u64| {
-        if reset < SECONDS_AT_MOST {
-            return Duration::from_secs(reset);
-        }
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(reset.min(SECONDS_AT_MOST * 100));
-        at.duration_since(SystemTime::now()).unwrap_or_default()
-    };
-    retry_after(headers).or_else(|| reset.map(until))
+    if reset < SECONDS_AT_MOST {
+        return Some(Duration::from_secs(reset));
+    }
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(reset.min(SECONDS_AT_MOST * 100));
+    Some(at.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Returns the message in the forms that services use; `title` and `detail` are those of RFC 9457.
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Returns the message in services' forms; `title` and `detail` are those of RFC 9457.
 fn message(json: &Value) -> Option<String> {
-    let text = |pointer: &str| json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty());
-    let found = MESSAGES.into_iter().find_map(text);
-    match (text("/title"), found.or_else(|| json.as_str())) {
+    let detail = MESSAGES.into_iter().find_map(|pointer| text_at(json, pointer)).or_else(|| json.as_str());
+    match (text_at(json, "/title"), detail) {
         (Some(title), Some(detail)) if title != detail => Some(format!("{title}: {detail}")),
-        (title, found) => found.or(title).map(str::to_owned),
+        (title, detail) => detail.or(title).map(str::to_owned),
     }
 }
 
-/// Returns the fields that the service finds faulty, each with its fault.
+fn text_at<'v>(json: &'v Value, pointer: &str) -> Option<&'v str> {
+    json.pointer(pointer)?.as_str().filter(|text| !text.trim().is_empty())
+}
+
+/// Returns the faulty fields, each with its fault.
 fn fields(json: &Value) -> Vec<String> {
-    let lists = LISTS.into_iter().filter_map(|place| json.pointer(place));
-    let mut found = Vec::new();
-    for list in lists {
-        match list {
-            Value::Array(items) => found.extend(items.iter().filter_map(fault)),
+    let mut fields = Vec::new();
+    for place in LISTS {
+        match json.pointer(place) {
+            Some(Value::Array(items)) => fields.extend(items.iter().filter_map(fault)),
             // A map of fields to their faults.
-            Value::Object(members) => found.extend(members.iter().filter_map(|(field, faults)| {
-                let faults = texts(faults);
-                (!faults.is_empty()).then(|| format!("`{field}`: {}", shorten(&faults)))
-            })),
+            Some(Value::Object(members)) => {
+                for (field, faults) in members {
+                    let text = texts(faults);
+                    if !text.is_empty() {
+                        fields.push(format!("`{field}`: {}", shorten(&text)));
+                    }
+                }
+            }
             _ => {}
         }
     }
-    found.truncate(FIELDS);
-    found
+    fields.truncate(FIELDS);
+    fields
 }
 
-/// Returns the name of a field with its fault.
 fn fault(item: &Value) -> Option<String> {
     if let Value::String(text) = item {
         return Some(shorten(text));
     }
-    let text = |names: &[&str]| {
-        names.iter().map(|name| item.get(name).map(texts).unwrap_or_default()).find(|text| !text.is_empty())
-    };
-    match (text(&NAMES), text(&FAULTS)) {
+    match (first_text(item, &NAMES), first_text(item, &FAULTS)) {
         (Some(name), Some(fault)) => Some(format!("`{}`: {}", shorten(&name), shorten(&fault))),
         (one, other) => one.or(other).map(|text| shorten(&text)),
     }
 }
 
-/// Returns a text, or the texts of a list or of an object, such as `["body", "age"]` and `{"pointer": "/age"}`.
+fn first_text(item: &Value, names: &[&str]) -> Option<String> {
+    for name in names {
+        let text = item.get(name).map(texts).unwrap_or_default();
+        if !text.is_empty() {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// Returns the texts in a value, such as `["body", "age"]` and `{"pointer": "/age"}`.
 fn texts(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

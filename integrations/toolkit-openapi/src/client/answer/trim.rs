@@ -9,14 +9,18 @@ pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
         Value::Object(members) => {
             let mut picked = Map::new();
             for (name, value) in members {
-                let inside: Vec<&str> =
-                    fields.iter().filter_map(|field| field.as_ref().strip_prefix(name.as_str())).collect();
-                if inside.contains(&"") {
-                    picked.insert(name.clone(), value.clone());
-                    continue;
+                let mut is_whole = false;
+                let mut inside: Vec<&str> = Vec::new();
+                for field in fields {
+                    match field.as_ref().strip_prefix(name.as_str()) {
+                        Some("") => is_whole = true,
+                        Some(rest) => inside.extend(rest.strip_prefix('.')),
+                        None => {}
+                    }
                 }
-                let inside: Vec<&str> = inside.iter().filter_map(|rest| rest.strip_prefix('.')).collect();
-                if !inside.is_empty() {
+                if is_whole {
+                    picked.insert(name.clone(), value.clone());
+                } else if !inside.is_empty() {
                     picked.insert(name.clone(), chosen(value, &inside));
                 }
             }
@@ -26,7 +30,7 @@ pub(super) fn chosen(value: &Value, fields: &[impl AsRef<str>]) -> Value {
     }
 }
 
-/// Returns whether nothing is in a value but empty objects and lists.
+/// Returns whether a value is nothing but empty objects and lists.
 pub(super) fn is_hollow(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(is_hollow),
@@ -35,7 +39,7 @@ pub(super) fn is_hollow(value: &Value) -> bool {
     }
 }
 
-/// Cuts all lists after `limit` items. Returns a sentence for each cut list, up to five.
+/// Cuts all lists after `limit` items. Returns a sentence for each of up to five cut lists.
 pub(super) fn cut_lists(value: &mut Value, limit: usize) -> Vec<String> {
     const SENTENCES: usize = 5;
     let mut sentences = Vec::new();
@@ -48,13 +52,15 @@ pub(super) fn cut_lists(value: &mut Value, limit: usize) -> Vec<String> {
                     sentences.push(format!("{what} has {} items; the first {limit} are shown.", items.len()));
                     items.truncate(limit);
                 }
-                pending.extend(items.iter_mut().enumerate().map(|(i, item)| (item, format!("{path}[{i}]"))));
+                for (index, item) in items.iter_mut().enumerate() {
+                    pending.push((item, format!("{path}[{index}]")));
+                }
             }
             Value::Object(members) => {
-                pending.extend(members.iter_mut().map(|(name, value)| {
-                    let dot = if path.is_empty() { "" } else { "." };
-                    (value, format!("{path}{dot}{name}"))
-                }));
+                let dot = if path.is_empty() { "" } else { "." };
+                for (name, value) in members {
+                    pending.push((value, format!("{path}{dot}{name}")));
+                }
             }
             _ => {}
         }

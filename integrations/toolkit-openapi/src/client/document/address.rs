@@ -1,7 +1,7 @@
 //! Addresses: references to documents and servers, resolved as RFC 3986 says.
 
-/// Returns the absolute form of `reference` in a document with the address `base`. If that is relative or empty, so is
-/// the result, without segments that name no folder.
+/// Returns the absolute form of `reference` in a document with the address `base`. If that is relative or
+/// empty, so is the result, without segments that name no folder.
 pub(crate) fn join(base: &str, reference: &str) -> String {
     if has_scheme(reference) {
         return reference.to_owned();
@@ -21,19 +21,21 @@ pub(crate) fn join(base: &str, reference: &str) -> String {
     if target.starts_with('/') {
         return format!("{origin}{}{suffix}", without_dots(target));
     }
-    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
-    let folder = if folder.is_empty() && !origin.is_empty() { "/" } else { folder };
+    let folder = match path.rfind('/') {
+        Some(slash) => &path[..=slash],
+        None if origin.is_empty() => "",
+        None => "/",
+    };
     format!("{origin}{}{suffix}", without_dots(&format!("{folder}{target}")))
 }
 
-/// Returns whether an address begins with a scheme, such as `https:`.
 pub(crate) fn has_scheme(address: &str) -> bool {
     let Some((scheme, _)) = address.split_once(':') else { return false };
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// Splits an address into its scheme and authority, and its path.
+/// Splits an address into scheme with authority, and path.
 fn split_origin(address: &str) -> (&str, &str) {
     let authority = address.find("://").map_or(0, |scheme| scheme + 3);
     if authority == 0 {
@@ -43,7 +45,6 @@ fn split_origin(address: &str) -> (&str, &str) {
     address.split_at(path)
 }
 
-/// Returns a path without the segments `.` and `..`.
 fn without_dots(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     let last = path.split('/').count() - 1;

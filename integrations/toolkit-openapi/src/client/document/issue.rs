@@ -4,17 +4,19 @@ use std::fmt;
 use toolkit_core::foreign::shorten;
 use toolkit_core::schema::nearest;
 
-/// The maximum length of a message, in characters.
 const LONGEST: usize = 512;
 
-/// A report about a part of a document that was changed or left out. The rest of the document is not affected.
+/// Reports a part of a document that was changed or left out.
+///
+/// The rest is not affected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct OpenApiIssue {
-    /// The place in the document, as a JSON pointer such as `/paths/~1users/get`. Empty if the issue concerns the
-    /// whole document.
+    /// The place as a JSON pointer such as `/paths/~1users/get`.
+    ///
+    /// Empty for the whole document.
     pub place: String,
-    /// The fault, and the consequence. At most 512 characters.
+    /// The fault and its consequence, in at most 512 characters.
     pub message: String,
 }
 
@@ -23,7 +25,7 @@ impl OpenApiIssue {
         Self { place: shorten(place.to_owned(), LONGEST), message: shorten(message.into(), LONGEST) }
     }
 
-    /// Creates the issue of a name that the program has and the document has not. `fault` comes before the name, such as
+    /// Creates the issue of a name that the document does not have. `fault` comes before the name, such as
     /// "No operation has the id".
     pub(crate) fn unknown<'k>(fault: &str, name: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         let advice = match nearest(name, known).first() {
@@ -44,7 +46,6 @@ impl fmt::Display for OpenApiIssue {
     }
 }
 
-/// The reason why an operation cannot be read, with its place.
 pub(crate) struct OperationFault {
     pub(crate) place: String,
     pub(crate) reason: String,

@@ -1,15 +1,15 @@
-//! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that compare.
+//! JSONPath (RFC 9535), as far as overlays use it: names, indices, wildcards, descendants, and filters that
+//! compare.
 
 use super::node::below;
 use serde_json::Value;
 
-/// A parsed path.
 #[derive(Debug, PartialEq)]
 pub(super) struct JsonPath(Vec<PathSegment>);
 
 #[derive(Debug, PartialEq)]
 struct PathSegment {
-    /// Whether the segment selects in the value and everything inside it.
+    /// Whether the segment selects in everything inside the value, too.
     descends: bool,
     selectors: Vec<PathSelector>,
 }
@@ -22,15 +22,14 @@ enum PathSelector {
     Filter(PathFilter),
 }
 
-/// Alternatives of tests that must all hold.
 #[derive(Debug, PartialEq)]
 struct PathFilter(Vec<Vec<FilterTest>>);
 
 #[derive(Debug, PartialEq)]
 struct FilterTest {
     path: JsonPath,
-    /// The value to compare with; `None` if there may be any value.
-    wanted: Option<Value>,
+    /// The value to compare with; `None` for any value.
+    expected: Option<Value>,
     is_negated: bool,
 }
 
@@ -48,7 +47,7 @@ impl JsonPath {
         if parser.rest.is_empty() { Ok(path) } else { Err(parser.unknown()) }
     }
 
-    /// Returns the places that the path selects, as JSON pointers in the order of the document.
+    /// Returns the selected places as JSON pointers, in document order.
     pub(super) fn places(&self, root: &Value) -> Vec<String> {
         let mut found = vec![(String::new(), root)];
         for segment in &self.0 {
@@ -67,7 +66,6 @@ impl JsonPath {
         places
     }
 
-    /// Returns the first value that the path selects.
     fn first<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         root.pointer(self.places(root).first()?)
     }
@@ -79,19 +77,25 @@ impl PathSegment {
         for selector in &self.selectors {
             match selector {
                 PathSelector::Name(name) => {
-                    found.extend(value.get(name).map(|member| (below(place, name), member)));
+                    if let Some(member) = value.get(name) {
+                        found.push((below(place, name), member));
+                    }
                 }
                 PathSelector::Index(index) => {
                     let length = value.as_array().map_or(0, Vec::len);
-                    let index = usize::try_from(*index)
-                        .ok()
-                        .or_else(|| length.checked_sub(usize::try_from(-index).ok()?));
-                    let item = index.and_then(|index| Some((format!("{place}/{index}"), value.get(index)?)));
-                    found.extend(item);
+                    if let Some(position) = position(*index, length)
+                        && let Some(item) = value.get(position)
+                    {
+                        found.push((format!("{place}/{position}"), item));
+                    }
                 }
                 PathSelector::All => found.extend(inside.iter().cloned()),
                 PathSelector::Filter(filter) => {
-                    found.extend(inside.iter().filter(|(_, value)| filter.holds(value)).cloned());
+                    for (place, value) in &inside {
+                        if filter.holds(value) {
+                            found.push((place.clone(), *value));
+                        }
+                    }
                 }
             }
         }
@@ -103,7 +107,14 @@ impl PathSegment {
     }
 }
 
-/// Returns the members or items of a value with their places.
+/// Returns the position of an index, which counts from the end if negative.
+fn position(index: i64, length: usize) -> Option<usize> {
+    match usize::try_from(index) {
+        Ok(position) => Some(position),
+        Err(_) => length.checked_sub(usize::try_from(-index).ok()?),
+    }
+}
+
 fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     match value {
         Value::Object(members) => members.iter().map(|(name, value)| (below(place, name), value)).collect(),
@@ -116,14 +127,22 @@ fn inside<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
 
 impl PathFilter {
     fn holds(&self, value: &Value) -> bool {
-        self.0.iter().any(|tests| tests.iter().all(|test| test.holds(value)))
+        for tests in &self.0 {
+            if tests.iter().all(|test| test.holds(value)) {
+                return true;
+            }
+        }
+        false
     }
 }
 
 impl FilterTest {
     fn holds(&self, value: &Value) -> bool {
-        let found = self.path.first(value);
-        let holds = self.wanted.as_ref().map_or(found.is_some(), |wanted| found == Some(wanted));
+        let selected = self.path.first(value);
+        let holds = match &self.expected {
+            Some(expected) => selected == Some(expected),
+            None => selected.is_some(),
+        };
         holds != self.is_negated
     }
 }
@@ -171,8 +190,7 @@ impl<'t> PathParser<'t> {
         if self.takes("*") {
             return Ok(PathSelector::All);
         }
-        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || !c.is_ascii();
-        let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+        let end = self.rest.find(ends_name).unwrap_or(self.rest.len());
         if end == 0 {
             return Err(self.unknown());
         }
@@ -209,7 +227,6 @@ impl<'t> PathParser<'t> {
         }
     }
 
-    /// Reads a filter, which may be in parentheses.
     fn filter(&mut self) -> Result<PathFilter, String> {
         self.blanks();
         let is_enclosed = self.takes("(");
@@ -239,30 +256,35 @@ impl<'t> PathParser<'t> {
         let path = self.segments()?;
         self.blanks();
         let is_unequal = self.takes("!=");
-        let wanted = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
+        let expected = if is_unequal || self.takes("==") { Some(self.literal()?) } else { None };
         self.blanks();
-        Ok(FilterTest { path, wanted, is_negated: is_not != is_unequal })
+        Ok(FilterTest { path, expected, is_negated: is_not != is_unequal })
     }
 
-    /// Reads a string in either quotes, or another JSON value.
     fn literal(&mut self) -> Result<Value, String> {
         self.blanks();
         if self.rest.starts_with('\'') {
             let inside = &self.rest[1..];
-            let end = inside
-                .find('\'')
-                .filter(|end| !inside[..*end].contains('\\'))
-                .ok_or_else(|| self.unknown())?;
-            self.rest = &inside[end + 1..];
-            return Ok(inside[..end].into());
+            let Some((text, rest)) = inside.split_once('\'') else { return Err(self.unknown()) };
+            if text.contains('\\') {
+                return Err(self.unknown());
+            }
+            self.rest = rest;
+            return Ok(text.into());
         }
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
-        let value =
-            values.next().and_then(Result::ok).filter(|value| !value.is_array() && !value.is_object());
-        let value = value.ok_or_else(|| self.unknown())?;
-        self.rest = &self.rest[values.byte_offset()..];
-        Ok(value)
+        match values.next() {
+            Some(Ok(value)) if !value.is_array() && !value.is_object() => {
+                self.rest = &self.rest[values.byte_offset()..];
+                Ok(value)
+            }
+            _ => Err(self.unknown()),
+        }
     }
+}
+
+fn ends_name(c: char) -> bool {
+    c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-')
 }
 
 #[cfg(test)]

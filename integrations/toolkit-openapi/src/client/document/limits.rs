@@ -1,6 +1,6 @@
 //! The limits of documents.
 
-/// The limits of a document, and of the definitions made from it.
+/// Limits a document, and the definitions made from it.
 ///
 /// ```
 /// use toolkit_ai::openapi::client::OpenApiLimits;
@@ -11,20 +11,23 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenApiLimits {
-    /// The maximum length of the text of a document, in bytes; 64 MiB by default.
+    /// The maximum bytes of a document's text; 64 MiB by default.
     pub document_bytes: usize,
-    /// The maximum number of JSON values in a document, after the aliases of YAML are replaced by their targets, and
-    /// of those in all tools made from it; 4 million by default.
+    /// The maximum number of JSON values in a document, with the aliases of YAML replaced, and in all its
+    /// tools; 4 million by default.
     pub values: usize,
-    /// The maximum number of these values for each byte of the document; 20 by default. Every document may become
-    /// 10,000 values.
+    /// The maximum number of these values for each byte of the document; 20 by default.
+    ///
+    /// Every document may have 10,000.
     pub values_per_byte: usize,
-    /// The maximum size of the parameters of one tool, in bytes of compact JSON; 32 KiB by default, about 8,000
-    /// tokens. In a larger schema, the deepest levels are replaced by their types. If that is not enough, descriptions
-    /// are shortened, and optional parameters are left out, those without a description first.
+    /// The maximum bytes of one tool's parameters in compact JSON; 32 KiB by default, about 8,000 tokens.
+    ///
+    /// In a larger schema, the deepest levels are replaced by their types, then descriptions are shortened,
+    /// and last optional parameters are left out, those without a description first.
     pub schema_bytes: usize,
-    /// The maximum length of a description, in characters; 1,024 by default. A longer description ends with the last
-    /// sentence that fits.
+    /// The maximum characters of a description; 1,024 by default.
+    ///
+    /// A longer one ends with the last sentence that fits.
     pub description: usize,
 }
 
@@ -41,35 +44,35 @@ impl Default for OpenApiLimits {
 }
 
 impl OpenApiLimits {
-    /// Sets the maximum length of the text of a document, in bytes.
+    /// Sets [`document_bytes`](Self::document_bytes).
     #[must_use]
     pub fn with_document_bytes(mut self, bytes: usize) -> Self {
         self.document_bytes = bytes;
         self
     }
 
-    /// Sets the maximum number of JSON values in a document, and of those in all tools made from it.
+    /// Sets [`values`](Self::values).
     #[must_use]
     pub fn with_values(mut self, values: usize) -> Self {
         self.values = values;
         self
     }
 
-    /// Sets the maximum number of JSON values for each byte of the document.
+    /// Sets [`values_per_byte`](Self::values_per_byte).
     #[must_use]
     pub fn with_values_per_byte(mut self, values: usize) -> Self {
         self.values_per_byte = values;
         self
     }
 
-    /// Sets the maximum size of the parameters of one tool, in bytes.
+    /// Sets [`schema_bytes`](Self::schema_bytes).
     #[must_use]
     pub fn with_schema_bytes(mut self, bytes: usize) -> Self {
         self.schema_bytes = bytes;
         self
     }
 
-    /// Sets the maximum length of a description, in characters.
+    /// Sets [`description`](Self::description).
     #[must_use]
     pub fn with_description(mut self, characters: usize) -> Self {
         self.description = characters;

@@ -10,31 +10,29 @@ pub(crate) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    /// Returns the member called `name`.
     pub(crate) fn get(&self, name: &str) -> Option<Self> {
         Some(Self { value: self.value.get(name)?, place: below(&self.place, name) })
     }
 
-    /// Returns the members of the object called `name`.
     pub(crate) fn members(&self, name: &str) -> Vec<(&'d str, Self)> {
         let Some(Self { value: Value::Object(members), place }) = self.get(name) else { return Vec::new() };
-        let node = |name: &str, value| Self { value, place: below(&place, name) };
-        members.iter().map(|(name, value)| (name.as_str(), node(name, value))).collect()
+        let mut nodes = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            nodes.push((name.as_str(), Self { value, place: below(&place, name) }));
+        }
+        nodes
     }
 
-    /// Returns the items of the list called `name`.
     pub(crate) fn items(&self, name: &str) -> Vec<Self> {
         let Some(Self { value: Value::Array(items), place }) = self.get(name) else { return Vec::new() };
         let items = items.iter().enumerate();
         items.map(|(index, value)| Self { value, place: format!("{place}/{index}") }).collect()
     }
 
-    /// Returns the string called `name`.
     pub(crate) fn text(&self, name: &str) -> Option<&'d str> {
         self.value.get(name)?.as_str()
     }
 
-    /// Returns whether the member called `name` is `true`.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.value.get(name) == Some(&Value::Bool(true))
     }
@@ -47,7 +45,6 @@ pub(crate) fn below(place: &str, name: &str) -> String {
     place
 }
 
-/// Makes a place that of the member called `name` of its value.
 pub(super) fn push_below(place: &mut String, name: &str) {
     place.push('/');
     if name.contains(['~', '/']) {

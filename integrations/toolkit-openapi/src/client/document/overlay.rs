@@ -3,31 +3,35 @@
 use super::json_path::JsonPath;
 use super::limits::OpenApiLimits;
 use super::parse::{TextRole, parse_document};
+use super::plain;
 use crate::error::{OpenApiError, OpenApiErrorKind};
 use serde_json::Value;
 
 /// Applies the actions of an overlay to a document, in their order.
 ///
 /// # Errors
-/// The text is no overlay, or an action has no path that is understood. The document may then be changed in part.
+/// The text is no overlay, or the path of an action is not understood. The document may then be changed in
+/// part.
 pub(crate) fn apply_overlay(
     document: &mut Value,
     text: &str,
     limits: &OpenApiLimits,
 ) -> Result<(), OpenApiError> {
-    let faulty = |fault: &str| OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"));
     let overlay = parse_document(text, TextRole::Overlay, limits)?;
-    let version = overlay
-        .get("overlay")
-        .map(|version| version.as_str().map_or_else(|| version.to_string(), str::to_owned));
-    let is_known = version.is_some_and(|version| version.starts_with("1."));
-    let actions = overlay.get("actions").and_then(Value::as_array).filter(|_| is_known);
-    let actions = actions.ok_or_else(|| faulty("needs `overlay: 1.0.0` and a list of `actions`"))?;
+    let version = overlay.get("overlay").map(plain).unwrap_or_default();
+    let Some(Value::Array(actions)) = overlay.get("actions").filter(|_| version.starts_with("1.")) else {
+        return Err(faulty("needs `overlay: 1.0.0` and a list of `actions`"));
+    };
     for (index, action) in actions.iter().enumerate() {
-        apply(document, action)
-            .map_err(|reason| faulty(&format!("cannot be applied: action {index} {reason}")))?;
+        if let Err(reason) = apply(document, action) {
+            return Err(faulty(&format!("cannot be applied: action {index} {reason}")));
+        }
     }
     Ok(())
+}
+
+fn faulty(fault: &str) -> OpenApiError {
+    OpenApiError::new(OpenApiErrorKind::Overlay, format!("the overlay {fault}"))
 }
 
 fn apply(document: &mut Value, action: &Value) -> Result<(), String> {
@@ -35,7 +39,9 @@ fn apply(document: &mut Value, action: &Value) -> Result<(), String> {
     let places = JsonPath::parse(target)?.places(document);
     if action.get("remove") == Some(&Value::Bool(true)) {
         // Later items of a list are removed first, so that the places of the others stay.
-        places.iter().rev().for_each(|place| remove(document, place));
+        for place in places.iter().rev() {
+            remove(document, place);
+        }
     } else if let Some(update) = action.get("update") {
         for place in places {
             if let Some(target) = document.pointer_mut(&place) {
@@ -52,7 +58,9 @@ fn remove(document: &mut Value, place: &str) {
     match document.pointer_mut(around) {
         Some(Value::Object(members)) => drop(members.shift_remove(&last)),
         Some(Value::Array(items)) => {
-            if let Some(index) = last.parse().ok().filter(|index: &usize| *index < items.len()) {
+            if let Ok(index) = last.parse::<usize>()
+                && index < items.len()
+            {
                 items.remove(index);
             }
         }
@@ -60,8 +68,7 @@ fn remove(document: &mut Value, place: &str) {
     }
 }
 
-/// Merges an update: members of objects one by one, lists by appending, and everything else by replacing. What is added
-/// to a list becomes another item.
+/// Merges an update: objects member by member, lists by appending the update, everything else by replacing.
 fn merge(target: &mut Value, update: &Value) {
     match (target, update) {
         (Value::Object(members), Value::Object(updates)) => {

@@ -1,4 +1,4 @@
-//! The text of a document becomes a JSON value: within limits, and without large examples.
+//! The parsing of a document: within limits, and without large examples.
 
 use super::budget::allowed;
 use super::limits::OpenApiLimits;
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// The maximum length of all names around a value, in bytes. Places in a document are made of these names.
+/// The maximum bytes of all names around a value, of which places in a document are made.
 const LONGEST_NAMES: usize = 4 << 10;
 
-/// What a text is: the word for it in messages.
+/// The word for a text in messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TextRole<'a> {
     Document,
-    /// A document for the references to this address.
+    /// A document for references to this address.
     Referenced(&'a str),
     Overlay,
 }
@@ -31,7 +31,6 @@ impl fmt::Display for TextRole<'_> {
 }
 
 impl TextRole<'_> {
-    /// Returns what is wrong with a text that is a path or an address.
     fn one_line(self) -> &'static str {
         match self {
             Self::Document => {
@@ -45,14 +44,13 @@ impl TextRole<'_> {
     }
 }
 
-/// The fault of a page where a document was expected.
 const PAGE: &str =
     "is an HTML page or XML, not JSON or YAML; a service often has its document at `/openapi.json`";
 
 /// Parses a document in JSON, or in YAML with the feature `yaml`.
 ///
-/// Examples that are objects or lists are left out: definitions show only single values as examples, and large
-/// documents consist of such examples for a good part.
+/// Examples that are objects or lists, a large part of many documents, are left out: definitions show only
+/// single values.
 pub(crate) fn parse_document(
     text: &str,
     role: TextRole<'_>,
@@ -94,8 +92,13 @@ pub(crate) fn parse_document(
 
 fn json(text: &str, seed: ValueSeed<'_>) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    value.map(Option::unwrap_or_default).map_err(|error| format!("is no valid JSON: {error}"))
+    let value = seed.deserialize(&mut deserializer).map_err(invalid_json)?;
+    deserializer.end().map_err(invalid_json)?;
+    Ok(value.unwrap_or_default())
+}
+
+fn invalid_json(error: serde_json::Error) -> String {
+    format!("is no valid JSON: {error}")
 }
 
 #[cfg(feature = "yaml")]
@@ -110,7 +113,6 @@ fn yaml(_: &str, _: ValueSeed<'_>) -> Result<Value, String> {
     Err("is no JSON object; for YAML, turn on the feature `yaml`".to_owned())
 }
 
-/// What may still be made of a document.
 struct Left {
     values: Cell<usize>,
     /// Bytes of texts, and values of examples that are left out. Only aliases of YAML can exceed them.
@@ -118,7 +120,6 @@ struct Left {
     fault: Cell<Option<TooLarge>>,
 }
 
-/// The reason why a document is refused while it is parsed.
 #[derive(Clone, Copy)]
 enum TooLarge {
     Values,
@@ -131,13 +132,11 @@ impl Left {
     }
 
     fn take<E: Error>(&self, from: &Cell<usize>, count: usize) -> Result<(), E> {
-        match from.get().checked_sub(count) {
-            Some(left) => {
-                from.set(left);
-                Ok(())
-            }
-            None => Err(self.refused(TooLarge::Values)),
-        }
+        let Some(left) = from.get().checked_sub(count) else {
+            return Err(self.refused(TooLarge::Values));
+        };
+        from.set(left);
+        Ok(())
     }
 
     fn refused<E: Error>(&self, fault: TooLarge) -> E {
@@ -151,13 +150,12 @@ impl Left {
 enum Place {
     /// Keywords of OpenAPI or JSON Schema.
     Keyword,
-    /// Entries under names of the author, such as `properties`.
+    /// Entries under the author's names, such as `properties`.
     Names,
-    /// Data of the author, such as a default.
+    /// The author's data, such as a default.
     Data,
     /// An example.
     Example,
-    /// A part of an example that is an object.
     LeftOut,
 }
 
@@ -182,7 +180,6 @@ impl Place {
         }
     }
 
-    /// Returns what the items of a list are.
     fn inside(self) -> Self {
         if matches!(self, Self::Names) { Self::Keyword } else { self }
     }
@@ -193,7 +190,7 @@ impl Place {
 struct ValueSeed<'a> {
     left: &'a Left,
     place: Place,
-    /// The length of the names around the value, in bytes.
+    /// The bytes of the names around the value.
     names: usize,
 }
 
@@ -205,10 +202,12 @@ impl ValueSeed<'_> {
 
     fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Option<Value>, E> {
         self.count()?;
-        Ok((!matches!(self.place, Place::LeftOut)).then(|| value.into()))
+        if matches!(self.place, Place::LeftOut) {
+            return Ok(None);
+        }
+        Ok(Some(value.into()))
     }
 
-    /// Returns the seed of the member called `name`.
     fn member<E: Error>(self, name: &str) -> Result<Self, E> {
         self.left.take(&self.left.repeated, name.len())?;
         let names = self.names + name.len();
@@ -274,7 +273,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         while let Some(item) = items.next_element_seed(inside)? {
             list.extend(item);
         }
-        Ok((!matches!(self.place, Place::LeftOut)).then(|| list.into()))
+        if matches!(self.place, Place::LeftOut) {
+            return Ok(None);
+        }
+        Ok(Some(list.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {

@@ -1,16 +1,16 @@
 //! The nesting of lists and objects, counted before YAML is parsed.
 //!
-//! The parser's work for each token grows with the number of open brackets and block collections, and its limit comes after
-//! its work. This reader only knows where brackets and `-`, `?` and `:` are not text: in quotes, comments, block scalars
-//! (`|`, `>`) and plain scalars.
+//! The parser's work for each token grows with the number of open brackets and block collections, and its
+//! limit comes after its work. This reader only knows where brackets and `-`, `?` and `:` are not text: in
+//! quotes, comments, block scalars (`|`, `>`) and plain scalars.
 
-/// The maximum number of open brackets and block collections. The parser refuses more levels as well.
+/// The maximum number of open brackets and block collections, as in the parser.
 const DEEPEST: usize = 128;
 
-/// Checks that no more lists and objects are open at once than the parser accepts.
+/// Checks that the parser accepts the nesting.
 ///
 /// # Errors
-/// More are open.
+/// Too many lists and objects are open at once.
 pub(super) fn check_nesting(text: &str) -> Result<(), String> {
     let mut reader = NestingReader {
         text: text.as_bytes(),
@@ -37,9 +37,7 @@ pub(super) fn check_nesting(text: &str) -> Result<(), String> {
 struct NestingReader<'t> {
     text: &'t [u8],
     at: usize,
-    /// The start of the line.
     line: usize,
-    /// The number of open brackets.
     depth: usize,
     /// Whether a value may begin here.
     expects_value: bool,
@@ -56,7 +54,7 @@ impl NestingReader<'_> {
         self.text.get(self.at + ahead).copied().unwrap_or(b'\n')
     }
 
-    /// Returns the length of the line break at a place: all those of YAML 1.1; 0 if there is none.
+    /// Returns the length of a line break of YAML 1.1, or 0.
     fn line_break(&self, at: usize) -> usize {
         match self.text.get(at..).unwrap_or_default() {
             [b'\r', b'\n', ..] | [0xc2, 0x85, ..] => 2,
@@ -111,7 +109,7 @@ impl NestingReader<'_> {
         }
     }
 
-    /// Opens the block collection at a column, or continues it. Those further inside end.
+    /// Opens or continues the block collection at a column. Those further inside end.
     fn open_block(&mut self, column: usize) {
         while self.blocks.last().is_some_and(|inner| *inner >= column) {
             self.blocks.pop();
@@ -119,7 +117,6 @@ impl NestingReader<'_> {
         self.blocks.push(column);
     }
 
-    /// Returns the column of the innermost block collection.
     fn indent(&self) -> Option<usize> {
         self.blocks.last().copied()
     }
@@ -145,7 +142,7 @@ impl NestingReader<'_> {
         self.token = self.token.or(Some(self.column()));
     }
 
-    /// Goes to the first character of the next line. A plain scalar continues if the line is indented enough.
+    /// Goes to the next line, where an indented plain scalar continues.
     fn next_line(&mut self) {
         self.at += self.line_break(self.at);
         self.line = self.at;
@@ -185,7 +182,7 @@ impl NestingReader<'_> {
         self.is_plain = false;
     }
 
-    /// Skips an anchor, a tag or an alias. A value may follow.
+    /// Skips an anchor, a tag or an alias, which a value may follow.
     fn skip_property(&mut self) {
         self.begin_token();
         while !self.peek(0).is_ascii_whitespace() && !matches!(self.peek(0), b'[' | b'{' | b']' | b'}' | b',')

@@ -24,7 +24,7 @@ pub(crate) const OWN_HEADERS: [&str; 17] = [
     "upgrade",
 ];
 
-/// The names of the API keys that the security schemes of a document send, by their locations.
+/// The names of the security schemes' API keys, by location.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct CredentialNames(BTreeSet<(String, String)>);
 
@@ -42,7 +42,6 @@ impl CredentialNames {
         Self(names)
     }
 
-    /// Returns whether a name is that of a credential, in any letter case.
     pub(crate) fn contains(&self, location: &str, name: &str) -> bool {
         self.0.contains(&(location.to_owned(), name.to_ascii_lowercase()))
     }

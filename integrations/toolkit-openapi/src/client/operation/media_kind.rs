@@ -1,6 +1,5 @@
 //! Media types, as far as they decide how a body is written or read.
 
-/// How a body is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,
@@ -9,12 +8,11 @@ pub(crate) enum BodyKind {
     /// `application/x-www-form-urlencoded`.
     Form,
     Multipart,
-    /// Bytes, from a Base64 string or an attachment of the program.
+    /// Bytes, from a Base64 string or an attachment.
     Bytes,
 }
 
 impl BodyKind {
-    /// Returns the kind of a media type, which may have parameters.
     pub(crate) fn from_media_type(media_type: &str) -> Self {
         let essence = essence(media_type);
         let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
@@ -31,14 +29,12 @@ impl BodyKind {
     }
 }
 
-/// The types of text that do not begin with `text/`.
 const TEXTS: [&str; 9] =
     ["csv", "graphql", "javascript", "jsonl", "ndjson", "sql", "x-ndjson", "xml", "yaml"];
 
-/// Returns the media type without its parameters, in lower case.
+/// Returns the media type without parameters, in lower case.
 pub(crate) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The media type of bytes of which nothing is known.
 pub(crate) const OCTETS: &str = "application/octet-stream";

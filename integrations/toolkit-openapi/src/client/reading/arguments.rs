@@ -1,12 +1,11 @@
-//! The arguments of an operation: parameters and members of the body are side by side in one object.
+//! The arguments of an operation: parameters and members of the body side by side in one object.
 
 use super::reduction::Kept;
-use crate::client::document::Node;
+use crate::client::document::{Document, Node};
 use crate::client::schema::SchemaWriter;
 use serde_json::{Map, Value, json};
 use toolkit_core::foreign::clean;
 
-/// The arguments of one operation while it is read.
 pub(super) struct ArgumentsDraft<'d> {
     pub(super) writer: SchemaWriter<'d>,
     properties: Map<String, Value>,
@@ -14,7 +13,6 @@ pub(super) struct ArgumentsDraft<'d> {
     /// The members of an optional body, with whether they are required beside any other.
     optional_body: Vec<(String, bool)>,
     kept: Kept,
-    /// The number of optional arguments that were left out.
     pub(super) left_out: usize,
 }
 
@@ -33,22 +31,17 @@ impl<'d> ArgumentsDraft<'d> {
     /// Returns whether a parameter or a member with the schemas `parts` becomes an argument.
     pub(super) fn keeps(&mut self, is_required: bool, parts: &[Node<'d>]) -> bool {
         let document = self.writer.document;
-        let has_description = |part: &Node<'d>| {
-            let schema = part.get("schema").unwrap_or_else(|| part.clone());
-            let target = document.resolve(schema);
-            part.text("description").is_some() || target.is_ok_and(|it| it.text("description").is_some())
-        };
         let is_kept = match self.kept {
             Kept::All => true,
-            Kept::Described => is_required || parts.iter().any(has_description),
+            Kept::Described => is_required || parts.iter().any(|part| has_description(document, part)),
             Kept::Required => is_required,
         };
         self.left_out += usize::from(!is_kept);
         is_kept
     }
 
-    /// Adds an argument and returns its name. The first argument of a name keeps it, and another one is told apart by its
-    /// place: `id` in the path, and `id_in_query`.
+    /// Adds an argument and returns its name. The first of a name keeps it, others add their place:
+    /// `id_in_query`.
     pub(super) fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
         self.writer.meter.add(1, name.len());
         let mut argument = clean(name);
@@ -65,7 +58,6 @@ impl<'d> ArgumentsDraft<'d> {
         argument
     }
 
-    /// Adds an argument of a body and returns its name.
     pub(super) fn add_of_body(
         &mut self,
         name: &str,
@@ -80,40 +72,56 @@ impl<'d> ArgumentsDraft<'d> {
         argument
     }
 
-    /// Writes the schema of an argument.
     pub(super) fn schema(&mut self, node: &Node<'d>) -> Value {
         self.writer.schema(node, 1, None)
     }
 
-    /// Returns the schema of all arguments, with the definitions that it refers to; `None` if it has more than `limit`
-    /// bytes.
+    /// Returns the schema of all arguments, with its definitions; `None` if it exceeds `limit` bytes.
     pub(super) fn finish(&mut self, limit: usize) -> Option<Map<String, Value>> {
         let definitions = self.writer.definitions()?;
-        let required = self.optional_body.iter().filter(|(_, is_required)| *is_required).count();
+        let required = self.required_of_body().count();
         if !self.writer.meter.add(required * self.optional_body.len(), 0) {
             return None;
         }
         let mut schema = Map::new();
-        let mut set = |keyword: &str, value: Value| drop(schema.insert(keyword.to_owned(), value));
-        set("type", json!("object"));
-        set("properties", std::mem::take(&mut self.properties).into());
+        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("properties".to_owned(), std::mem::take(&mut self.properties).into());
         if !self.required.is_empty() {
-            set("required", json!(self.required));
+            schema.insert("required".to_owned(), json!(self.required));
         }
-        set("additionalProperties", json!(false));
-        let needs = self.optional_body.iter().filter_map(|(member, _)| {
-            let others =
-                self.optional_body.iter().filter(|(other, is_required)| *is_required && other != member);
-            let others: Vec<&str> = others.map(|(other, _)| other.as_str()).collect();
-            (!others.is_empty()).then(|| (member.clone(), json!(others)))
-        });
-        let needs: Map<String, Value> = needs.collect();
-        if !needs.is_empty() {
-            set("dependentRequired", needs.into());
+        schema.insert("additionalProperties".to_owned(), json!(false));
+        let dependent = self.dependent_required();
+        if !dependent.is_empty() {
+            schema.insert("dependentRequired".to_owned(), dependent.into());
         }
         if !definitions.is_empty() {
-            set("$defs", definitions.into());
+            schema.insert("$defs".to_owned(), definitions.into());
         }
-        serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit).then_some(schema)
+        let is_small = serde_json::to_string(&schema).is_ok_and(|text| text.len() <= limit);
+        if is_small { Some(schema) } else { None }
     }
+
+    fn required_of_body(&self) -> impl Iterator<Item = &String> {
+        self.optional_body.iter().filter(|(_, is_required)| *is_required).map(|(member, _)| member)
+    }
+
+    /// Returns the members of an optional body, each with the other members that it requires.
+    fn dependent_required(&self) -> Map<String, Value> {
+        let mut dependent = Map::new();
+        for (member, _) in &self.optional_body {
+            let mut others: Vec<&String> = self.required_of_body().collect();
+            others.retain(|other| *other != member);
+            if !others.is_empty() {
+                dependent.insert(member.clone(), json!(others));
+            }
+        }
+        dependent
+    }
+}
+
+/// Returns whether a parameter or a member, or its schema, has a description.
+fn has_description<'d>(document: &'d Document, part: &Node<'d>) -> bool {
+    let schema = part.get("schema").unwrap_or_else(|| part.clone());
+    let target = document.resolve(schema);
+    part.text("description").is_some() || target.is_ok_and(|target| target.text("description").is_some())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) const METHODS: [&str; 9] =
     ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
-/// An operation of a document, for choosing it.
+/// Describes an operation, for choosing it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OperationInfo<'a> {
@@ -40,11 +40,10 @@ impl<'a> OperationInfo<'a> {
 
 type Condition = dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync;
 
-/// The conditions that an operation must meet to become a tool.
 #[derive(Clone, Default)]
 pub(crate) struct Choice {
     conditions: Vec<Arc<Condition>>,
-    /// What the program named: to choose operations, or to change them.
+    /// The operations that the program chose or changed.
     pub(crate) operations: Vec<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) methods: Vec<String>,
@@ -56,7 +55,7 @@ impl Choice {
         self.conditions.push(Arc::new(condition));
     }
 
-    /// Returns the issues of names that the program has and no operation of the document.
+    /// Returns the issues of unknown names.
     pub(super) fn unknown(&self, all: &[OperationInfo<'_>]) -> Vec<OpenApiIssue> {
         let mut issues = Vec::new();
         let ids: BTreeSet<&str> = all.iter().map(|operation| operation.id).collect();
@@ -98,11 +97,12 @@ impl fmt::Debug for Choice {
     }
 }
 
-/// The namespaces of the tools of a document.
+/// Selects the namespaces of a document's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Namespaces {
-    /// The first tag of an operation is the namespace of its tool: `repos-list`. An operation without tags has none.
+    /// The first tag of an operation is its tool's namespace: `repos-list`. An operation without tags has
+    /// none.
     #[default]
     Tags,
     /// All tools have this namespace.

@@ -8,10 +8,10 @@ use crate::client::schema::{Direction, HiddenMembers, SchemaWriter, head, readab
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The maximum length of the description of an answer, in characters.
+/// The maximum characters of an answer's description.
 const LONGEST_DESCRIPTION: usize = 200;
 
-/// Returns the answers of an operation; `None` if they have more values than are left.
+/// Returns an operation's answers; `None` if they have more values than are left.
 pub(super) fn responses(
     document: &Document,
     found: &FoundOperation<'_>,
@@ -45,7 +45,7 @@ pub(super) fn responses(
     Some(responses)
 }
 
-/// Returns the media types of an answer with the places of their schemas; `None` if there are more than are left.
+/// Returns the media types with the places of their schemas; `None` if there are more than are left.
 fn content(
     document: &Document,
     found: &FoundOperation<'_>,
@@ -54,11 +54,14 @@ fn content(
 ) -> Option<Vec<(String, Option<String>)>> {
     if document.version() == Version::Swagger2 {
         let place = schema_place(response);
-        let types = media_types(document, &found.node, "produces");
-        let types = if types.is_empty() { vec!["application/json"] } else { types };
-        let contents = types.iter().map(|media_type| ((*media_type).to_owned(), place.clone()));
-        let cost = types.len() * of_text(response.place.len());
-        return budget.take(cost).then(|| contents.collect());
+        let mut types = media_types(document, &found.node, "produces");
+        if types.is_empty() {
+            types.push("application/json");
+        }
+        if !budget.take(types.len() * of_text(response.place.len())) {
+            return None;
+        }
+        return Some(types.iter().map(|media_type| ((*media_type).to_owned(), place.clone())).collect());
     }
     let contents = response.members("content");
     if !budget.take(contents.len() * of_text(response.place.len())) {
@@ -72,19 +75,23 @@ fn content(
     Some(described)
 }
 
-/// Returns the place of the schema of an answer, or of one of its media types.
+/// Returns the place of the schema of an answer or a media type.
 fn schema_place(media: &Node<'_>) -> Option<String> {
     media.value.get("schema").map(|_| below(&media.place, "schema"))
 }
 
-/// Returns the place of the schema of the first successful answer in JSON.
 pub(super) fn output_place(operation: &Operation) -> Option<&str> {
-    let successes = operation.responses.iter().filter(|response| response.status.starts_with('2'));
-    let mut contents = successes.flat_map(|response| &response.content);
-    contents.find(|(media_type, _)| BodyKind::from_media_type(media_type) == BodyKind::Json)?.1.as_deref()
+    for response in operation.responses.iter().filter(|response| response.status.starts_with('2')) {
+        for (media_type, place) in &response.content {
+            if BodyKind::from_media_type(media_type) == BodyKind::Json {
+                return place.as_deref();
+            }
+        }
+    }
+    None
 }
 
-/// Returns the schema at a place with its own definitions; `None` if it is larger than the limit of the writer for sure.
+/// Returns the schema at a place with its definitions; `None` if it surely exceeds the writer's limit.
 pub(super) fn written_schema(place: &str, writer: &mut SchemaWriter<'_>) -> Option<Value> {
     let node = writer.document.at(place)?;
     let mut schema = writer.schema(&node, 0, None);
@@ -98,7 +105,7 @@ pub(super) fn written_schema(place: &str, writer: &mut SchemaWriter<'_>) -> Opti
 }
 
 impl Document {
-    /// Returns the JSON Schema of an answer, with its own definitions. `place` is that of a [`Response`].
+    /// Returns an answer's JSON Schema, with its definitions. `place` is that of a [`Response`].
     pub(crate) fn answer_schema(&self, place: &str) -> Option<Value> {
         let limits = OpenApiLimits::default().with_schema_bytes(usize::MAX);
         let hidden = HiddenMembers::new(self, Direction::Answer);

@@ -10,66 +10,65 @@ use serde_json::Value;
 use toolkit_core::definition::ToolSource;
 use toolkit_core::{ToolMetadata, ToolTag};
 
-/// An operation that was found in the document.
 pub(super) struct FoundOperation<'d> {
     pub(super) path: &'d str,
     pub(super) path_item: Node<'d>,
     pub(super) method: Method,
     pub(super) node: Node<'d>,
-    /// The `operationId`, or the method and the path.
     pub(super) id: String,
 }
 
-/// The number of values that an operation counts as, without what it contains.
+/// The number of values that an operation counts as, without its contents.
 const OPERATION: usize = 16;
 
 impl<'d> FoundOperation<'d> {
-    /// Returns the number of values that the operation counts as, without its parameters, its body and its answers.
+    /// Returns the operation's number of values, without its parameters, its body and its answers.
     pub(super) fn cost(&self) -> usize {
         let about = ["tags", "x-speakeasy-mcp"].iter().filter_map(|name| self.node.value.get(name));
         OPERATION + of_text(self.id.len() + self.path.len()) + about.map(of_value).sum::<usize>()
     }
 
-    /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter begins none.
+    /// Returns the path without its fragment, which is no part of a request. `#` in the name of a parameter
+    /// begins none.
     pub(super) fn sent_path(&self) -> &'d str {
         let mut is_name = false;
-        let is_end = |c: char| {
-            is_name = c == '{' || is_name && c != '}';
-            c == '#' && !is_name
-        };
-        self.path.find(is_end).map_or(self.path, |end| &self.path[..end])
+        for (index, byte) in self.path.bytes().enumerate() {
+            is_name = byte == b'{' || is_name && byte != b'}';
+            if byte == b'#' && !is_name {
+                return &self.path[..index];
+            }
+        }
+        self.path
     }
 
-    /// Returns the names in braces in the path.
     pub(super) fn path_names(&self) -> impl Iterator<Item = &'d str> + use<'d> {
-        self.sent_path().split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0))
+        self.sent_path().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
     }
 }
 
-/// Returns what a choice knows of an operation.
 pub(super) fn info<'f>(found: &'f FoundOperation<'_>) -> OperationInfo<'f> {
     OperationInfo { id: &found.id, method: found.method.as_str(), path: found.path, object: found.node.value }
 }
 
-/// Returns what the name of the tool is made of.
 pub(super) fn unnamed(found: &FoundOperation<'_>) -> Unnamed {
     let key = format!("{} {}", found.method.as_str().to_ascii_lowercase(), found.path);
     let own = found.node.value.pointer("/x-speakeasy-mcp/name").and_then(Value::as_str);
-    let id = own.or_else(|| found.node.text("operationId").filter(|id| !id.trim().is_empty()));
-    Unnamed { id: id.unwrap_or(&key).to_owned(), tag: info(found).tags().next().map(str::to_owned), key }
+    let operation_id = found.node.text("operationId").filter(|id| !id.trim().is_empty());
+    let id = own.or(operation_id).unwrap_or(&key).to_owned();
+    Unnamed { id, tag: info(found).tags().next().map(str::to_owned), key }
 }
 
-/// Returns the description of a tool: the summary and the description of its operation, without repetitions.
+/// Returns a tool's description: its operation's summary and description, without repetitions.
 pub(super) fn description(found: &FoundOperation<'_>, writer: &mut SchemaWriter<'_>) -> String {
     let node = &found.node;
     let own = node.value.pointer("/x-speakeasy-mcp/description").and_then(Value::as_str);
-    let mut text = |name: &str| writer.text(own.or_else(|| node.text(name)).unwrap_or_default(), &node.place);
-    let summary = text("summary");
-    let description = text("description");
-    let words = |text: &str| text.trim_end_matches('.').to_lowercase();
-    let mut about = if words(&description).starts_with(&words(&summary)) {
+    let summary = writer.text(own.or(node.text("summary")).unwrap_or_default(), &node.place);
+    let description = writer.text(own.or(node.text("description")).unwrap_or_default(), &node.place);
+    let summary_words = summary.trim_end_matches('.').to_lowercase();
+    let description_words = description.trim_end_matches('.').to_lowercase();
+    let mut about = if description_words.starts_with(&summary_words) {
         description
-    } else if description.is_empty() || words(&summary).starts_with(&words(&description)) {
+    } else if description.is_empty() || summary_words.starts_with(&description_words) {
         summary
     } else {
         let mark = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
@@ -81,18 +80,22 @@ pub(super) fn description(found: &FoundOperation<'_>, writer: &mut SchemaWriter<
     if node.flag("deprecated") { format!("Deprecated. {about}") } else { about }
 }
 
-/// Returns the ways to authenticate.
 pub(super) fn security(document: &Document, operation: &Node<'_>) -> Vec<Vec<SecurityRequirement>> {
     let own = operation.value.get("security").or_else(|| document.root().value.get("security"));
-    let ways = own.and_then(Value::as_array).into_iter().flatten();
-    let requirement = |(scheme, scopes): (&String, &Value)| {
-        let scopes = scopes.as_array().into_iter().flatten().filter_map(Value::as_str);
-        SecurityRequirement { scheme: scheme.clone(), scopes: scopes.map(str::to_owned).collect() }
-    };
-    ways.map(|way| way.as_object().into_iter().flatten().map(requirement).collect()).collect()
+    let mut ways = Vec::new();
+    for alternative in own.and_then(Value::as_array).into_iter().flatten() {
+        let mut way = Vec::new();
+        for (scheme, names) in alternative.as_object().into_iter().flatten() {
+            let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let scopes = texts.map(str::to_owned).collect();
+            way.push(SecurityRequirement { scheme: scheme.clone(), scopes });
+        }
+        ways.push(way);
+    }
+    ways
 }
 
-/// Returns the metadata of a tool, with the hints that the method gives (RFC 9110, 9.2).
+/// Returns a tool's metadata, with the hints of the method (RFC 9110, 9.2).
 pub(super) fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
     let is_safe = matches!(found.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
     let is_deletion = found.method == Method::DELETE;
@@ -104,13 +107,14 @@ pub(super) fn metadata(found: &FoundOperation<'_>) -> ToolMetadata {
     metadata.tags.insert(ToolTag::Network);
     if is_safe {
         metadata.tags.insert(ToolTag::ReadOnly);
+        metadata.destructive = Some(false);
     }
     if is_deletion {
         metadata.tags.insert(ToolTag::Destructive);
+        metadata.destructive = Some(true);
     }
     metadata.read_only = Some(is_safe);
-    metadata.destructive = if is_safe { Some(false) } else { is_deletion.then_some(true) };
-    metadata.idempotent = is_idempotent.then_some(true);
+    metadata.idempotent = if is_idempotent { Some(true) } else { None };
     metadata.open_world = Some(true);
     metadata.is_async = true;
     metadata.source = ToolSource::OpenApi;

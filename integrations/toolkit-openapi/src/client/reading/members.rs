@@ -9,19 +9,17 @@ use std::ptr;
 /// The maximum number of nested `allOf`.
 const DEEPEST: usize = 8;
 
-/// The members of an object, from its own schema and from those of its `allOf`.
+/// The members of an object, from its own schema and its `allOf`.
 #[derive(Default)]
 pub(super) struct BodyMembers<'d> {
     pub(super) members: Vec<MemberSchema<'d>>,
     pub(super) required: BTreeSet<&'d str>,
-    /// The indices of the members, by their names.
     indices: HashMap<&'d str, usize>,
-    /// The schemas that were read. Each is read once, however many `allOf` name it.
+    /// The schemas that were read, each once, however many `allOf` name it.
     seen: HashSet<*const Value>,
 }
 
 impl<'d> BodyMembers<'d> {
-    /// Adds a schema of the member called `name`.
     pub(super) fn add(&mut self, name: &'d str, part: Node<'d>) {
         let index = *self.indices.entry(name).or_insert(self.members.len());
         match self.members.get_mut(index) {
@@ -37,7 +35,14 @@ pub(super) struct MemberSchema<'d> {
     pub(super) parts: Vec<Node<'d>>,
 }
 
-/// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or `null`.
+impl<'d> MemberSchema<'d> {
+    fn travels(&self, document: &'d Document) -> bool {
+        !self.parts.iter().any(|part| Direction::Request.hides(document, part))
+    }
+}
+
+/// Returns the members of a body; `None` if its schema says more than members can, such as a union, a map, or
+/// `null`.
 pub(super) fn body_members<'d>(
     document: &'d Document,
     schema: &Node<'d>,
@@ -46,10 +51,11 @@ pub(super) fn body_members<'d>(
     let mut found = BodyMembers::default();
     add_members(document, schema.clone(), DEEPEST, &mut found)?;
     meter.add(found.members.len(), 0);
-    let hidden =
-        |member: &MemberSchema<'d>| member.parts.iter().any(|part| Direction::Request.hides(document, part));
-    found.members.retain(|member| !hidden(member));
-    (!found.members.is_empty()).then_some(found)
+    found.members.retain(|member| member.travels(document));
+    if found.members.is_empty() {
+        return None;
+    }
+    Some(found)
 }
 
 fn add_members<'d>(

@@ -7,12 +7,9 @@ use toolkit_core::ToolName;
 use toolkit_core::foreign::clean;
 use toolkit_core::name::{MAX_NAME_LENGTH, NameError, Separator, normalize};
 
-/// What the name of a tool is made of.
 #[derive(Debug, Clone)]
 pub(super) struct Unnamed {
-    /// The `operationId`, or the method and the path.
     pub(super) id: String,
-    /// The first tag.
     pub(super) tag: Option<String>,
     /// The method and the path, which no other operation has.
     pub(super) key: String,
@@ -20,35 +17,34 @@ pub(super) struct Unnamed {
 
 /// Returns the names of the operations, in the same order.
 ///
-/// A namespace at the start of an id is not repeated: `repos/list` with the tag `repos` is `repos-list`. If several ids
-/// are spelled alike, each of them gets a digest of its method and path, so that their order has no effect.
+/// A namespace at the start of an id is not repeated: `repos/list` with the tag `repos` is `repos-list`. If
+/// several ids are spelled alike, each of them gets a digest of its method and path, so that their order has
+/// no effect.
 pub(super) fn tool_names(
     operations: &[Unnamed],
     namespaces: &Namespaces,
 ) -> Vec<Result<ToolName, NameError>> {
-    let spelled: Vec<(Option<String>, String)> = operations
-        .iter()
-        .map(|Unnamed { id, tag, .. }| {
-            let namespace = match namespaces {
-                Namespaces::None => None,
-                Namespaces::One(name) => Some(name.as_str()),
-                Namespaces::Tags => tag.as_deref(),
-            };
-            let namespace = namespace.map(legal_namespace);
-            let method = method_name(id, namespace.as_deref());
-            (namespace, method)
-        })
-        .collect();
+    let mut spelled: Vec<(Option<String>, String)> = Vec::with_capacity(operations.len());
+    for Unnamed { id, tag, .. } in operations {
+        let given = match namespaces {
+            Namespaces::None => None,
+            Namespaces::One(name) => Some(name.as_str()),
+            Namespaces::Tags => tag.as_deref(),
+        };
+        let namespace = given.map(legal_namespace);
+        let method = method_name(id, namespace.as_deref());
+        spelled.push((namespace, method));
+    }
     let mut counts: BTreeMap<&(Option<String>, String), usize> = BTreeMap::new();
     for name in &spelled {
         *counts.entry(name).or_default() += 1;
     }
-    let names = spelled.iter().zip(operations);
+    let mut names = Vec::with_capacity(operations.len());
+    for (name, operation) in spelled.iter().zip(operations) {
+        let is_shared = counts.get(name).is_some_and(|count| *count > 1);
+        names.push(named(name, &operation.key, is_shared));
+    }
     names
-        .map(|(name, operation)| {
-            named(name, &operation.key, counts.get(name).is_some_and(|count| *count > 1))
-        })
-        .collect()
 }
 
 fn named(
@@ -70,7 +66,7 @@ fn named(
     }
 }
 
-/// Returns a legal namespace for a tag, of at most half of a name.
+/// Returns a legal namespace of at most half of a name.
 fn legal_namespace(tag: &str) -> String {
     let legal = legal(&normalize(&clean(tag)));
     normalize(&legal.chars().take(MAX_NAME_LENGTH / 2).collect::<String>())
@@ -78,12 +74,15 @@ fn legal_namespace(tag: &str) -> String {
 
 /// Returns a legal method name without the namespace at its start.
 fn method_name(id: &str, namespace: Option<&str>) -> String {
-    let id = clean(id);
-    let bare = namespace.and_then(|namespace| {
-        let (first, rest) = id.split_once(['/', '.', ':', '_', '-'])?;
-        (normalize(first) == namespace && !rest.is_empty()).then_some(rest)
-    });
-    legal(bare.unwrap_or(&id))
+    let cleaned = clean(id);
+    if let Some(namespace) = namespace
+        && let Some((first, rest)) = cleaned.split_once(['/', '.', ':', '_', '-'])
+        && normalize(first) == namespace
+        && !rest.is_empty()
+    {
+        return legal(rest);
+    }
+    legal(&cleaned)
 }
 
 /// Returns a legal spelling. Runs of illegal characters become one `_`.
@@ -96,8 +95,10 @@ fn legal(name: &str) -> String {
             spelled.push('_');
         }
     }
-    let spelled = spelled.trim_matches('_');
-    if spelled.is_empty() { format!("tool_{}", digest(name)) } else { spelled.to_owned() }
+    match spelled.trim_matches('_') {
+        "" => format!("tool_{}", digest(name)),
+        trimmed => trimmed.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// A parameter as the document declares it.
 pub(super) struct Declared<'d> {
     pub(super) node: Node<'d>,
     pub(super) name: &'d str,
     pub(super) location: &'d str,
 }
 
-/// Returns the parameters of a path and an operation: those of the operation override those of the path.
+/// Returns the parameters of an operation, which override those of the path.
 ///
 /// # Errors
 /// A parameter cannot be read.
@@ -34,9 +33,12 @@ pub(super) fn declared<'d>(
     for node in path.items("parameters").into_iter().chain(operation.items("parameters")) {
         let at = node.place.clone();
         let node = resolved(document, node)?;
-        let missing = |member: &str| OperationFault::new(&at, format!("a parameter has no `{member}`"));
-        let name = node.text("name").ok_or_else(|| missing("name"))?;
-        let location = node.text("in").ok_or_else(|| missing("in"))?;
+        let Some(name) = node.text("name") else {
+            return Err(OperationFault::new(&at, "a parameter has no `name`"));
+        };
+        let Some(location) = node.text("in") else {
+            return Err(OperationFault::new(&at, "a parameter has no `in`"));
+        };
         let declared = Declared { node, name, location };
         match indices.entry((name, location)) {
             Entry::Occupied(index) => all[*index.get()] = declared,
@@ -58,7 +60,7 @@ pub(super) fn resolved<'d>(document: &'d Document, node: Node<'d>) -> Result<Nod
     document.resolve(node).map_err(|reason| OperationFault::new(&at, reason))
 }
 
-/// Returns whether the client writes the parameter itself: it is one of its headers, or a credential.
+/// Returns whether the client writes the parameter itself: one of its headers, or a credential.
 pub(super) fn is_own(credentials: &CredentialNames, parameter: &Declared<'_>) -> bool {
     let is_listed = OWN_HEADERS.iter().any(|own| parameter.name.eq_ignore_ascii_case(own));
     parameter.location == "header" && is_listed || credentials.contains(parameter.location, parameter.name)
@@ -91,19 +93,22 @@ pub(super) fn read_parameter<'d>(
         None if is_swagger => collection_format(node, location),
         None => style(node, location),
     };
-    let schema = match content {
+    let schema_node = match content {
         Some((_, media)) => resolved(arguments.writer.document, media)?.get("schema"),
         None => node.get("schema"),
     };
-    let schema = schema.or_else(|| is_swagger.then(|| node.clone()));
-    let mut schema = schema.map_or_else(|| json!({}), |schema| arguments.schema(&schema));
+    let mut schema = match &schema_node {
+        Some(schema_node) => arguments.schema(schema_node),
+        None if is_swagger => arguments.schema(node),
+        None => json!({}),
+    };
     describe(&mut schema, node, &mut arguments.writer);
     let is_required = node.flag("required") || location == Location::Path;
     let argument = arguments.add(name, place, schema, is_required);
     Ok(Parameter { argument, name: (*name).to_owned(), location, serialization })
 }
 
-/// Adds the description of a parameter or a member to its schema.
+/// Adds a parameter's or a member's description to its schema.
 pub(super) fn describe<'d>(schema: &mut Value, node: &Node<'d>, writer: &mut SchemaWriter<'d>) {
     let Value::Object(keywords) = schema else { return };
     if let Some(description) = node.text("description") {
@@ -129,7 +134,7 @@ pub(super) fn collection_format(node: &Node<'_>, location: Location) -> Serializ
     Serialization::Style { style, explode, allow_reserved: false }
 }
 
-/// Reads `style`, `explode` and `allowReserved` of a parameter, or of the encoding of a member.
+/// Reads `style`, `explode` and `allowReserved` of a parameter, or of a member's encoding.
 pub(super) fn style(node: &Node<'_>, location: Location) -> Serialization {
     let default = match location {
         Location::Path | Location::Header => Style::Simple,

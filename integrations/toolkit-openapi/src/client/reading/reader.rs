@@ -24,14 +24,12 @@ use toolkit_core::schema::__private::MAX_DEPTH;
 use toolkit_core::schema::nearest;
 use toolkit_core::{ToolDefinition, ToolName};
 
-/// An operation as a tool.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationTool {
     pub(crate) definition: ToolDefinition,
     pub(crate) operation: Operation,
 }
 
-/// The settings of a program for the tools of a document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReaderSettings {
     pub(crate) choice: Choice,
@@ -40,7 +38,6 @@ pub(crate) struct ReaderSettings {
     pub(crate) limits: OpenApiLimits,
 }
 
-/// Reads the operations of a document.
 pub(crate) struct Reader<'d> {
     document: &'d Document,
     settings: &'d ReaderSettings,
@@ -52,8 +49,7 @@ pub(crate) struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
-    /// Returns the chosen operations of a document as tools, and what could not be read. The tools have at most `values`
-    /// values.
+    /// Returns the chosen operations as tools of at most `values` values, and what could not be read.
     pub(crate) fn read(
         document: &'d Document,
         settings: &'d ReaderSettings,
@@ -74,8 +70,10 @@ impl<'d> Reader<'d> {
         let names = tool_names(&unnamed, &settings.namespaces);
         let mut tools = Vec::new();
         for (index, (found, name)) in chosen.iter().zip(names).enumerate() {
-            let name = name.map_err(|error| OperationFault::new(&found.node.place, error.to_string()));
-            let tool = name.and_then(|name| reader.tool(found, name));
+            let tool = match name {
+                Ok(name) => reader.tool(found, name),
+                Err(error) => Err(OperationFault::new(&found.node.place, error.to_string())),
+            };
             if reader.budget.is_spent() {
                 reader.beyond(&found.node.place, &found.id, chosen.len() - index);
                 break;
@@ -90,7 +88,7 @@ impl<'d> Reader<'d> {
         (tools, reader.issues.into_iter().collect())
     }
 
-    /// Reports that `first`, which is at `place`, was left out with all that follow it, `count` in number.
+    /// Reports that `first` at `place` was left out, and all that follow it, `count` in number.
     fn beyond(&mut self, place: &str, first: &str, count: usize) {
         let limit = self.budget.limit;
         let first = shorten(first.to_owned(), 100);
@@ -149,7 +147,6 @@ impl<'d> Reader<'d> {
         if has_operations { Ok(item) } else { self.document.resolve(item) }
     }
 
-    /// Adds the operations of a path, as far as the budget allows.
     fn add_operations(
         &mut self,
         path: &'d str,
@@ -157,22 +154,23 @@ impl<'d> Reader<'d> {
         budget: &mut Budget,
         all: &mut Vec<FoundOperation<'d>>,
     ) {
-        let members = path_item.value.as_object().into_iter().flatten();
-        let named = members.filter(|(member, _)| METHODS.contains(&member.as_str()));
-        let mut operations: Vec<_> = named
-            .map(|(method, value)| {
-                (method.to_ascii_uppercase(), Node { value, place: below(&path_item.place, method) })
-            })
-            .collect();
-        let additional = path_item.members("additionalOperations").into_iter();
-        operations.extend(additional.map(|(method, node)| (method.to_owned(), node)));
-        for (method, node) in operations {
-            let Ok(method) = Method::from_bytes(method.as_bytes()) else {
-                self.issue(&node.place, "was left out: the method is illegal");
+        let mut operations: Vec<(String, Node<'d>)> = Vec::new();
+        for (member, value) in path_item.value.as_object().into_iter().flatten() {
+            if METHODS.contains(&member.as_str()) {
+                let node = Node { value, place: below(&path_item.place, member) };
+                operations.push((member.to_ascii_uppercase(), node));
+            }
+        }
+        for (method, node) in path_item.members("additionalOperations") {
+            operations.push((method.to_owned(), node));
+        }
+        for (method_name, operation) in operations {
+            let Ok(method) = Method::from_bytes(method_name.as_bytes()) else {
+                self.issue(&operation.place, "was left out: the method is illegal");
                 continue;
             };
-            let place = node.place.clone();
-            let node = match self.document.resolve(node) {
+            let place = operation.place.clone();
+            let node = match self.document.resolve(operation) {
                 Ok(node) => node,
                 Err(reason) => {
                     self.issue(&place, format!("the operation was left out: {reason}"));
@@ -183,8 +181,10 @@ impl<'d> Reader<'d> {
                 self.issue(&node.place, "was left out: an operation is an object");
                 continue;
             }
-            let own = node.text("operationId").filter(|id| !id.trim().is_empty());
-            let id = own.map_or_else(|| format!("{method} {path}"), str::to_owned);
+            let id = match node.text("operationId") {
+                Some(id) if !id.trim().is_empty() => id.to_owned(),
+                _ => format!("{method} {path}"),
+            };
             let found = FoundOperation { path, path_item: path_item.clone(), method, node, id };
             if !budget.take(found.cost()) {
                 return;
@@ -193,16 +193,19 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Returns the operations that the program chose. What it named and no operation has is an issue.
+    /// Returns the operations that the program chose. An unknown name is an issue.
     fn choose(&mut self, all: Vec<FoundOperation<'d>>) -> Vec<FoundOperation<'d>> {
         let known: Vec<OperationInfo<'_>> = all.iter().map(info).collect();
         self.issues.extend(self.settings.choice.unknown(&known));
-        let is_chosen = |found: &FoundOperation<'d>| {
+        let mut chosen = Vec::new();
+        for found in all {
             let is_disabled =
                 found.node.value.pointer("/x-speakeasy-mcp/disabled") == Some(&Value::Bool(true));
-            !is_disabled && self.settings.choice.includes(&info(found))
-        };
-        all.into_iter().filter(is_chosen).collect()
+            if !is_disabled && self.settings.choice.includes(&info(&found)) {
+                chosen.push(found);
+            }
+        }
+        chosen
     }
 
     fn tool(&mut self, found: &FoundOperation<'d>, name: ToolName) -> Result<OperationTool, OperationFault> {
@@ -212,7 +215,7 @@ impl<'d> Reader<'d> {
         let mut cost = 0;
         let mut reached = usize::MAX;
         let mut reductions = Reduction::all(&self.settings.limits);
-        let (parameters, request) = loop {
+        let (schema, request) = loop {
             // A cut below all levels that were reached would change nothing.
             let Some(reduction) = reductions.find(|reduction| reduction.deepest <= reached) else {
                 self.take(cost)?;
@@ -222,24 +225,26 @@ impl<'d> Reader<'d> {
             writer.description = reduction.description;
             let mut arguments = ArgumentsDraft::new(writer, reduction.kept);
             let request = self.request(found, &declared, &mut arguments)?;
-            let parameters = arguments.finish(self.settings.limits.schema_bytes);
+            let schema = arguments.finish(self.settings.limits.schema_bytes);
             cost = cost.max(arguments.writer.meter.cost());
             reached = arguments.writer.reached.saturating_sub(1);
-            if let Some(parameters) = parameters {
+            if let Some(schema) = schema {
                 if arguments.writer.is_cut || arguments.left_out > 0 {
                     let message = reduction.message(arguments.left_out, &self.settings.limits);
                     self.issue(&found.node.place, message);
                 }
                 self.issues.append(&mut arguments.writer.issues);
-                break (parameters, request);
+                break (schema, request);
             }
         };
-        self.take(cost.max(parameters.values().map(of_value).sum()))?;
+        self.take(cost.max(schema.values().map(of_value).sum()))?;
         let operation = self.operation(found, request)?;
         let limits = SchemaLimits { bytes: usize::MAX, depth: MAX_DEPTH };
         let mut notes = Vec::new();
-        let parameters = checked_parameters(parameters, limits, &mut notes);
-        let parameters = parameters.map_err(|(_, reason)| OperationFault::new(&found.node.place, reason))?;
+        let parameters = match checked_parameters(schema, limits, &mut notes) {
+            Ok(parameters) => parameters,
+            Err((_, reason)) => return Err(OperationFault::new(&found.node.place, reason)),
+        };
         for (_, message) in notes {
             self.issue(&found.node.place, message);
         }
@@ -261,7 +266,7 @@ impl<'d> Reader<'d> {
         SchemaWriter::new(self.hidden.clone(), &self.settings.limits, deepest)
     }
 
-    /// Reads the parameters and the body of an operation. It ends early if they are larger than the limit.
+    /// Reads the parameters and the body of an operation, until they exceed the limit.
     fn request(
         &mut self,
         found: &FoundOperation<'d>,
@@ -269,12 +274,14 @@ impl<'d> Reader<'d> {
         arguments: &mut ArgumentsDraft<'d>,
     ) -> Result<RequestParts, OperationFault> {
         let names: HashSet<&str> = found.path_names().collect();
-        let is_sent = |parameter: &&Declared<'_>| {
+        let mut sent: Vec<&Declared<'_>> = Vec::new();
+        for parameter in declared {
             let is_of_body = matches!(parameter.location, "body" | "formData");
             let is_lost = parameter.location == "path" && !names.contains(parameter.name);
-            !(is_of_body || is_lost || is_own(&self.credentials, parameter))
-        };
-        let mut sent: Vec<_> = declared.iter().filter(is_sent).collect();
+            if !is_of_body && !is_lost && !is_own(&self.credentials, parameter) {
+                sent.push(parameter);
+            }
+        }
         let order = ["path", "query", "querystring", "header", "cookie"];
         sent.sort_by_key(|parameter| order.iter().position(|location| *location == parameter.location));
         let mut parameters = Vec::new();
@@ -299,8 +306,11 @@ impl<'d> Reader<'d> {
         let document = self.document;
         let security = security(document, &found.node);
         let server = document.server_of(&found.node).or_else(|| document.server_of(&found.path_item));
-        let ways = security.iter().map(|way| 1 + way.iter().map(SecurityRequirement::cost).sum::<usize>());
-        self.take(ways.sum::<usize>() + of_text(server.as_ref().map_or(0, String::len)))?;
+        let mut cost = of_text(server.as_ref().map_or(0, String::len));
+        for way in &security {
+            cost += 1 + way.iter().map(SecurityRequirement::cost).sum::<usize>();
+        }
+        self.take(cost)?;
         Ok(Operation {
             id: found.id.clone(),
             method: found.method.clone(),
@@ -314,15 +324,18 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// Adds the parameters that are in the path and not declared.
     fn add_undeclared(
         &mut self,
         found: &FoundOperation<'d>,
         arguments: &mut ArgumentsDraft<'d>,
         parameters: &mut Vec<Parameter>,
     ) {
-        let in_path = parameters.iter().filter(|parameter| parameter.location == Location::Path);
-        let mut known: HashSet<String> = in_path.map(|parameter| parameter.name.clone()).collect();
+        let mut known: HashSet<String> = HashSet::new();
+        for parameter in parameters.iter() {
+            if parameter.location == Location::Path {
+                known.insert(parameter.name.clone());
+            }
+        }
         for name in found.path_names() {
             if arguments.writer.meter.is_full() || !known.insert(name.to_owned()) {
                 continue;
@@ -341,18 +354,20 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Returns the schema of the first successful answer in JSON, if it is within the limit.
+    /// Returns the schema of the first successful answer in JSON, within the limit.
     fn output_schema(&mut self, operation: &Operation) -> Result<Option<Value>, OperationFault> {
         let Some(place) = output_place(operation) else { return Ok(None) };
         let mut writer = SchemaWriter::new(self.hidden_answers.clone(), &self.settings.limits, usize::MAX);
-        let schema = written_schema(place, &mut writer);
-        self.take(writer.meter.cost().max(schema.as_ref().map_or(0, of_value)))?;
+        let Some(schema) = written_schema(place, &mut writer) else {
+            self.take(writer.meter.cost())?;
+            return Ok(None);
+        };
+        self.take(writer.meter.cost().max(of_value(&schema)))?;
         let limits = SchemaLimits { bytes: self.settings.limits.schema_bytes, depth: MAX_DEPTH };
-        Ok(schema.and_then(|schema| checked_schema(schema, limits, &mut Vec::new()).ok()))
+        Ok(checked_schema(schema, limits, &mut Vec::new()).ok())
     }
 }
 
-/// Returns the message for a document without paths.
 fn without_paths(document: &Document) -> String {
     let members = document.root().value.as_object();
     let names = members.into_iter().flatten().map(|(name, _)| name.as_str());
@@ -369,7 +384,7 @@ struct RequestParts {
     body: Option<Body>,
 }
 
-/// Returns the fault of an operation for which no values are left. It is not shown: one issue names all of them.
+/// Returns the fault of an operation without values left. One issue names all of them.
 fn spent() -> OperationFault {
     OperationFault::new("", "")
 }

@@ -2,33 +2,30 @@
 
 use crate::client::document::OpenApiLimits;
 
-/// The deepest levels of a schema that are tried. At level 0, each parameter is its type and its description.
+/// The deepest levels of a schema that are tried. At level 0, a parameter is its type and description.
 const LEVELS: [usize; 8] = [usize::MAX, 8, 6, 4, 3, 2, 1, 0];
 
-/// The lengths of descriptions that are tried after the levels, in characters.
+/// The characters of descriptions that are tried after the levels.
 const DESCRIPTIONS: [usize; 2] = [256, 80];
 
-/// Which parameters of an operation, and members of its body, become arguments.
+/// Which parameters, and members of the body, become arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kept {
     All,
-    /// Those that are required or have a description.
     Described,
     Required,
 }
 
-/// One try to make parameters small enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reduction {
     /// The level below which a schema is replaced by its type.
     pub(super) deepest: usize,
-    /// The maximum length of a description, in characters.
     pub(super) description: usize,
     pub(super) kept: Kept,
 }
 
 impl Reduction {
-    /// Returns what is tried, from nothing to the most. What a model can do without goes last.
+    /// Returns the tries, from nothing to the most. What a model can do without goes last.
     pub(super) fn all(limits: &OpenApiLimits) -> impl Iterator<Item = Self> + use<> {
         let whole = limits.description;
         let levels = LEVELS.map(|deepest| Self { deepest, description: whole, kept: Kept::All });
@@ -55,7 +52,6 @@ impl Reduction {
 const TOO_LARGE: &str = "its parameters are larger than the limit";
 const ADVICE: &str = "raise the limit with `OpenApiLimits::with_schema_bytes`";
 
-/// Returns why an operation has no tool.
 pub(super) fn too_large() -> String {
     format!("{TOO_LARGE} even without their members; {ADVICE}")
 }

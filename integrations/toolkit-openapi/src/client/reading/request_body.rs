@@ -8,10 +8,9 @@ use crate::client::operation::{Body, BodyKind, BodyMember, BodySource, Location,
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The name of the argument with a whole body.
 const WHOLE: &str = "body";
 
-/// Reads the body of an operation, from `requestBody` or from the parameters of Swagger, and adds its arguments.
+/// Reads an operation's body, from `requestBody` or Swagger's parameters, and adds its arguments.
 ///
 /// # Errors
 /// The body cannot be read.
@@ -37,7 +36,6 @@ pub(super) fn read_body<'d>(
     Ok(Some(source.read(arguments)))
 }
 
-/// The rank of a media type among those of a body.
 fn preference(media_type: &str) -> usize {
     match BodyKind::from_media_type(media_type) {
         BodyKind::Json if media_type.contains("patch") => 1,
@@ -50,12 +48,11 @@ fn preference(media_type: &str) -> usize {
     }
 }
 
-/// What the arguments of a body are made from.
 struct BodySchema<'s, 'd> {
     media_type: &'s str,
     schema: Option<Node<'d>>,
     encoding: Option<Node<'d>>,
-    /// The value in the document with the description of the body.
+    /// The value with the description of the body.
     around: &'s Node<'d>,
     is_required: bool,
 }
@@ -64,23 +61,27 @@ impl<'d> BodySchema<'_, 'd> {
     fn read(&self, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let kind = BodyKind::from_media_type(self.media_type);
         let has_members = matches!(kind, BodyKind::Json | BodyKind::Form | BodyKind::Multipart);
-        let members = self.schema.as_ref().filter(|_| has_members);
         let document = arguments.writer.document;
-        match members.and_then(|schema| body_members(document, schema, &mut arguments.writer.meter)) {
-            Some(members) => self.beside(members, arguments),
-            None => self.whole(kind, arguments),
+        if has_members
+            && let Some(schema) = &self.schema
+            && let Some(members) = body_members(document, schema, &mut arguments.writer.meter)
+        {
+            return self.beside(members, arguments);
         }
+        self.whole(kind, arguments)
     }
 
-    /// The body is the value of one argument.
     fn whole(&self, kind: BodyKind, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let media_type = self.media_type;
-        let text = |what: String| json!({"type": "string", "description": what});
         let mut schema = match (kind, &self.schema) {
-            (BodyKind::Text, _) => text(format!("Text of the type {media_type}.")),
-            (BodyKind::Bytes, _) => {
-                text(format!("Bytes of the type {media_type}, in Base64, or the name of an attachment."))
+            (BodyKind::Text, _) => {
+                json!({"type": "string", "description": format!("Text of the type {media_type}.")})
             }
+            (BodyKind::Bytes, _) => json!({
+                "type": "string",
+                "description":
+                    format!("Bytes of the type {media_type}, in Base64, or the name of an attachment."),
+            }),
             (_, Some(schema)) => arguments.schema(schema),
             _ => json!({}),
         };
@@ -89,7 +90,6 @@ impl<'d> BodySchema<'_, 'd> {
         self.body(BodySource::Whole(argument))
     }
 
-    /// The members of the body are arguments beside the parameters.
     fn beside(&self, members: BodyMembers<'d>, arguments: &mut ArgumentsDraft<'d>) -> Body {
         let mut read = Vec::new();
         for MemberSchema { name, parts } in members.members {
@@ -122,37 +122,44 @@ impl<'d> BodySchema<'_, 'd> {
         Body { media_type: media_type.to_owned(), is_required: self.is_required, source }
     }
 
-    /// Reads how a member is written. Its argument has no name yet.
+    /// Reads how a member is written, without its argument's name.
     fn member(&self, name: &str, parts: &[Node<'d>], document: &'d Document) -> BodyMember {
         let kind = BodyKind::from_media_type(self.media_type);
         let encoding = self.encoding.as_ref().and_then(|encodings| encodings.get(name));
-        let encoding = encoding.as_ref();
-        let content = encoding.and_then(|encoding| encoding.text("contentType"));
-        let content = content.map(|types| types.split(',').next().unwrap_or_default().trim());
-        let styled =
-            encoding.filter(|node| node.text("style").is_some() || node.value.get("explode").is_some());
-        let part = parts.first();
-        let serialization = match (content, styled, part) {
+        let types = encoding.as_ref().and_then(|encoding| encoding.text("contentType"));
+        let content = types.map(first_type);
+        let serialization = match (content, &encoding, parts.first()) {
             (Some(content), ..) => Serialization::Content(content.to_owned()),
-            (None, Some(encoding), _) => style(encoding, Location::Query),
+            (None, Some(encoding), _) if has_style(encoding) => style(encoding, Location::Query),
             (.., Some(part)) if document.version() == Version::Swagger2 && kind != BodyKind::Json => {
                 collection_format(part, Location::Query)
             }
             _ => Serialization::Plain,
         };
+        let mut has_bytes =
+            content.is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes);
         let mut known = BTreeMap::new();
-        let has_bytes = content.is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes)
-            || parts.iter().any(|part| is_bytes(document, part, &mut known));
+        for part in parts {
+            has_bytes = has_bytes || is_bytes(document, part, &mut known);
+        }
         let is_binary = has_bytes && matches!(kind, BodyKind::Form | BodyKind::Multipart);
         BodyMember { argument: String::new(), name: name.to_owned(), serialization, is_binary }
     }
 }
 
-/// The maximum number of schemas that are read to know whether a member is bytes.
+fn first_type(types: &str) -> &str {
+    types.split(',').next().unwrap_or_default().trim()
+}
+
+fn has_style(encoding: &Node<'_>) -> bool {
+    encoding.text("style").is_some() || encoding.value.get("explode").is_some()
+}
+
+/// The maximum schemas that are read to know whether a member is bytes.
 const SCHEMAS_OF_MEMBER: usize = 64;
 
-/// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers for the places that
-/// were asked before; a schema inside of itself adds nothing.
+/// Returns whether a schema allows only bytes, lists of bytes, and `null`. `known` holds the answers by
+/// place.
 fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<String, bool>) -> bool {
     let Ok(schema) = document.resolve(schema.clone()) else { return false };
     if let Some(known) = known.get(&schema.place) {
@@ -172,24 +179,23 @@ fn is_bytes<'d>(document: &'d Document, schema: &Node<'d>, known: &mut BTreeMap<
     for keyword in ["anyOf", "oneOf"] {
         let mut branches = schema.items(keyword);
         branches.retain(|branch| branch.text("type") != Some("null"));
-        let is_each = |branch: &Node<'d>| is_bytes(document, branch, known);
-        is_any = is_any || !branches.is_empty() && branches.iter().all(is_each);
+        is_any =
+            is_any || !branches.is_empty() && branches.iter().all(|branch| is_bytes(document, branch, known));
     }
     known.insert(schema.place, is_any);
     is_any
 }
 
-/// Returns whether the keywords of a schema itself say that it is bytes.
+/// Returns whether a schema's own keywords say that it is bytes.
 fn is_own_bytes(schema: &Node<'_>) -> bool {
-    let is = |keyword: &str, value: &str| schema.text(keyword) == Some(value);
-    let is_media = schema
-        .text("contentMediaType")
-        .is_some_and(|content| BodyKind::from_media_type(content) == BodyKind::Bytes);
+    let media_kind = schema.text("contentMediaType").map(BodyKind::from_media_type);
     let is_text = schema.value.get("contentEncoding").is_some();
-    is("format", "binary") || is("type", "file") || is_media && !is_text
+    schema.text("format") == Some("binary")
+        || schema.text("type") == Some("file")
+        || media_kind == Some(BodyKind::Bytes) && !is_text
 }
 
-/// Returns the schema of a file, of a list of files, or of either: bytes are text in Base64.
+/// Returns the schema of one or several files, as text in Base64.
 fn bytes(mut schema: Value) -> Value {
     if let Some(items) = schema.get_mut("items") {
         *items = bytes(items.take());
@@ -202,12 +208,11 @@ fn bytes(mut schema: Value) -> Value {
         let branches: Vec<Value> = branches.drain(..).map(bytes).collect();
         return json!({ "anyOf": branches });
     }
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let description = format!("{description} Bytes in Base64, or the name of an attachment.");
+    let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = format!("{own} Bytes in Base64, or the name of an attachment.");
     json!({"type": "string", "description": description.trim_start()})
 }
 
-/// Reads the parameters of Swagger in `body` and `formData`.
 fn swagger_body<'d>(
     operation: &Node<'d>,
     declared: &[Declared<'d>],
@@ -215,36 +220,45 @@ fn swagger_body<'d>(
 ) -> Option<Body> {
     let consumes = media_types(arguments.writer.document, operation, "consumes");
     arguments.writer.meter.add(consumes.len(), 0);
-    let source = |media_type, schema, around, is_required| BodySchema {
-        media_type,
-        schema,
-        encoding: None,
-        around,
-        is_required,
-    };
     if let Some(Declared { node, .. }) = declared.iter().find(|parameter| parameter.location == "body") {
-        let media_type = consumes.into_iter().min_by_key(|media_type| preference(media_type));
-        let media_type = media_type.unwrap_or("application/json");
-        return Some(source(media_type, node.get("schema"), node, node.flag("required")).read(arguments));
+        let preferred = consumes.into_iter().min_by_key(|media_type| preference(media_type));
+        let source = BodySchema {
+            media_type: preferred.unwrap_or("application/json"),
+            schema: node.get("schema"),
+            encoding: None,
+            around: node,
+            is_required: node.flag("required"),
+        };
+        return Some(source.read(arguments));
     }
     let mut members = BodyMembers::default();
-    for Declared { node, name, .. } in declared.iter().filter(|parameter| parameter.location == "formData") {
+    let mut has_file = false;
+    for Declared { node, name, location } in declared {
+        if *location != "formData" {
+            continue;
+        }
         members.add(name, node.clone());
-        members.required.extend(node.flag("required").then_some(*name));
+        if node.flag("required") {
+            members.required.insert(name);
+        }
+        has_file = has_file || node.text("type") == Some("file");
     }
-    let has = |kind| consumes.iter().any(|media_type| BodyKind::from_media_type(media_type) == kind);
-    let has_file = members
-        .members
-        .iter()
-        .any(|member| member.parts.iter().any(|part| part.text("type") == Some("file")));
-    let is_multipart = has_file || has(BodyKind::Multipart) && !has(BodyKind::Form);
-    let media_type = if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" };
-    let is_required = !members.required.is_empty();
-    let is_form = !members.members.is_empty();
-    is_form.then(|| source(media_type, None, operation, is_required).beside(members, arguments))
+    if members.members.is_empty() {
+        return None;
+    }
+    let kinds: Vec<BodyKind> = consumes.into_iter().map(BodyKind::from_media_type).collect();
+    let is_multipart = has_file || kinds.contains(&BodyKind::Multipart) && !kinds.contains(&BodyKind::Form);
+    let source = BodySchema {
+        media_type: if is_multipart { "multipart/form-data" } else { "application/x-www-form-urlencoded" },
+        schema: None,
+        encoding: None,
+        around: operation,
+        is_required: !members.required.is_empty(),
+    };
+    Some(source.beside(members, arguments))
 }
 
-/// Returns the media types of an operation of Swagger, from `consumes` or `produces`.
+/// Returns the media types of Swagger's `consumes` or `produces`.
 pub(super) fn media_types<'d>(document: &'d Document, operation: &Node<'d>, keyword: &str) -> Vec<&'d str> {
     let own = operation.value.get(keyword).or_else(|| document.root().value.get(keyword));
     own.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Files that the program lends to a run, by name.
+/// Holds files that the program lends to a run, by name.
 ///
-/// Where an operation takes the content of a file, the model writes the name of an attachment, or the content as a
-/// Base64 string. It never writes a path, and no file of the machine is read. The program puts the attachments into the
-/// state of the run.
+/// Where an operation takes the content of a file, the model writes the name of an attachment, or a Base64
+/// string. It never writes a path, and no file of the machine is read. The program puts the attachments into
+/// the state of the run.
 ///
 /// ```
 /// use toolkit_ai::RunContext;
@@ -21,7 +21,6 @@ use std::fmt;
 #[must_use]
 pub struct Attachments(BTreeMap<String, Attachment>);
 
-/// The content of a file, with what is known about it.
 #[derive(Clone)]
 pub(crate) struct Attachment {
     pub(crate) name: Option<String>,
@@ -35,7 +34,7 @@ impl Attachments {
         Self::default()
     }
 
-    /// Adds a file. An earlier file of the same name is replaced.
+    /// Adds a file, or replaces the one of this name.
     pub fn with(
         mut self,
         name: impl Into<String>,

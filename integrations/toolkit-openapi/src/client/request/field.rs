@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 use toolkit_core::schema::{Violation, ViolationKind};
 
-/// The arguments of a call, and the files of the program that they may name.
+/// The arguments of a call, and the files that they may name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     pub(crate) values: &'a Map<String, Value>,
@@ -23,47 +23,41 @@ impl<'a> Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Returns the bytes that an argument stands for: the attachment of this name, or the Base64 string decoded.
+    /// Returns the attachment that an argument names, or its decoded Base64 string.
     pub(crate) fn file(self, argument: &str, value: &Value) -> Result<Attachment, ToolError> {
         let text = value.as_str().unwrap_or_default();
         if let Some(file) = self.attachments.and_then(|attachments| attachments.get(text)) {
             return Ok(file.clone());
         }
-        let encodings = [BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD];
-        let decoded = encodings.iter().find_map(|encoding| encoding.decode(text.trim().as_bytes()).ok());
-        match decoded.filter(|_| value.is_string()) {
-            Some(bytes) => Ok(Attachment { name: None, media_type: None, bytes: bytes.into() }),
-            None => {
-                let names: Vec<String> = self
-                    .attachments
-                    .iter()
-                    .flat_map(|all| all.names())
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                let known = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(", or the name of an attachment: {}", names.join(", "))
-                };
-                Err(refused(argument, format!("expected the content as a Base64 string{known}")))
+        if value.is_string() {
+            for encoding in [BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD] {
+                if let Ok(bytes) = encoding.decode(text.trim().as_bytes()) {
+                    return Ok(Attachment { name: None, media_type: None, bytes: bytes.into() });
+                }
             }
         }
+        let mut names: Vec<String> = Vec::new();
+        if let Some(attachments) = self.attachments {
+            names.extend(attachments.names().map(|name| format!("`{name}`")));
+        }
+        let mut reason = "expected the content as a Base64 string".to_owned();
+        if !names.is_empty() {
+            reason.push_str(&format!(", or the name of an attachment: {}", names.join(", ")));
+        }
+        Err(refused(argument, reason))
     }
 }
 
-/// Creates the error for an argument that cannot be sent.
 pub(crate) fn refused(argument: &str, reason: impl Into<String>) -> ToolError {
     ToolError::invalid_arguments(vec![Violation::new(argument, ViolationKind::Constraint, reason)])
 }
 
-/// The bytes of a body with their media type.
 #[derive(Debug, PartialEq)]
 pub(super) struct WrittenBody {
     pub(super) media_type: String,
     pub(super) bytes: Bytes,
 }
 
-/// A member of a body with its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) argument: &'a str,

@@ -12,16 +12,15 @@ use toolkit_core::ToolError;
 
 const BOUNDARY: &str = "toolkit-part";
 
-/// The maximum length of a number in a boundary, in digits.
+/// The maximum digits of a number in a boundary.
 const LONGEST_NUMBER: usize = 15;
 
-/// A part, with the lines of its head.
 struct Part {
     head: String,
     content: Bytes,
 }
 
-/// Writes the fields as parts, the items of an array as a part each.
+/// Writes the fields as parts, and each item of an array as one.
 pub(super) fn multipart(
     media_type: &str,
     fields: &[Field<'_>],
@@ -60,7 +59,8 @@ fn is_json(field: &Field<'_>) -> bool {
     }
 }
 
-/// Returns a boundary that is in no part: [`BOUNDARY`], or with the least number that does not follow it in a part.
+/// Returns a boundary that is in no part: [`BOUNDARY`], or with the least number that does not follow it in a
+/// part.
 ///
 /// The parts are read once. A number in them takes its first digits as well: `toolkit-part-12` contains
 /// `toolkit-part-1`.
@@ -71,10 +71,12 @@ fn boundary(parts: &[Part]) -> String {
         for start in 0..content.len() {
             let Some(after) = content[start..].strip_prefix(BOUNDARY.as_bytes()) else { continue };
             is_free = false;
-            let digits = after.strip_prefix(b"-").unwrap_or_default();
-            let digits = digits.iter().take(LONGEST_NUMBER).take_while(|byte| byte.is_ascii_digit());
+            let Some(digits) = after.strip_prefix(b"-") else { continue };
             let mut number = 0;
-            for digit in digits {
+            for digit in digits.iter().take(LONGEST_NUMBER) {
+                if !digit.is_ascii_digit() {
+                    break;
+                }
                 number = 10 * number + u64::from(digit - b'0');
                 taken.insert(number);
             }
@@ -88,7 +90,6 @@ fn boundary(parts: &[Part]) -> String {
 }
 
 fn part(field: Field<'_>, arguments: Arguments<'_>) -> Result<Part, ToolError> {
-    // `contentType` of an encoding may be a list.
     let declared = match field.serialization {
         Serialization::Content(media_type) => {
             media_type.split(',').next().map(str::trim).filter(|first| !first.contains('*'))

@@ -1,4 +1,4 @@
-//! Values as names with values, of which queries, forms and cookies are made.
+//! The names with values of queries, forms and cookies.
 
 use super::style::{Escape, Pair, Unwritable, Writer, is_nested};
 use crate::client::operation::{BodyKind, CredentialNames, Serialization, Style};
@@ -13,7 +13,7 @@ pub(super) fn content(media_type: &str, value: &Value) -> String {
     }
 }
 
-/// The names that a value must not bring along: those of the credentials in a location, which is `query` for forms.
+/// The credentials' names in a location (`query` for forms), which a value must not bring along.
 #[derive(Clone, Copy)]
 pub(super) struct Reserved<'a> {
     pub(super) location: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Reserved<'a> {
 }
 
 impl Reserved<'_> {
-    /// Refuses the name of a credential. `name` is one that the model has chosen.
+    /// Refuses the name of a credential that the model has chosen.
     pub(super) fn check(self, name: &str) -> Result<(), Unwritable> {
         if !self.credentials.contains(self.location, name) {
             return Ok(());
@@ -34,16 +34,15 @@ impl Reserved<'_> {
     /// Checks encoded pairs. The own name of a parameter is not chosen by the model.
     pub(super) fn check_pairs(self, pairs: &[Pair], own: &str) -> Result<(), Unwritable> {
         for (name, _) in pairs {
-            let name = percent_decode_str(name).decode_utf8_lossy();
-            if name != own {
-                self.check(&name)?;
+            let decoded = percent_decode_str(name).decode_utf8_lossy();
+            if decoded != own {
+                self.check(&decoded)?;
             }
         }
         Ok(())
     }
 }
 
-/// Writes a value as names with values: of a query, a form or cookies.
 pub(super) fn pairs(
     name: &str,
     serialization: &Serialization,
@@ -66,7 +65,6 @@ pub(super) fn pairs(
     }
 }
 
-/// Joins pairs with `&`, or with `; ` for cookies.
 pub(super) fn joined(pairs: &[Pair], delimiter: &str) -> String {
     let equations: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     equations.join(delimiter)

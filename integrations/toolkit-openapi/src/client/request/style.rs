@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use toolkit_http::client::segment;
 
-/// The reserved characters that `allowReserved` leaves as they are in a query. The others would end the value (`&`, `#`),
-/// are a space for readers of forms (`+`), or cannot be in a query (`[`, `]`).
+/// The reserved characters that `allowReserved` leaves as they are in a query. The others would end the value
+/// (`&`, `#`), are a space for readers of forms (`+`), or cannot be in a query (`[`, `]`).
 const HARMLESS: &str = ":/?@!$'()*,;=";
 
-/// Those that it leaves in a cookie, where `;` ends the value, and some readers take `,` for its end (RFC 6265, 4.1.1).
+/// Those that it leaves in a cookie, where `;` ends the value, and some readers take `,` for its end (RFC
+/// 6265, 4.1.1).
 const HARMLESS_IN_COOKIE: &str = ":/?@!$'()*=";
 
 /// The characters to percent-encode in a value.
@@ -46,7 +47,7 @@ impl Escape {
     }
 }
 
-/// Percent-encodes what the path of a document must not have literally. What is encoded already stays.
+/// Percent-encodes what the path of a document must not have literally, once.
 pub(super) fn literal(text: &str) -> String {
     segment(text, &format!("{HARMLESS}+&%"))
 }
@@ -54,7 +55,7 @@ pub(super) fn literal(text: &str) -> String {
 /// Why a value cannot be written, for the model.
 pub(crate) type Unwritable = String;
 
-/// Returns the text of a scalar, or the JSON of an array or an object, for which no style has a text.
+/// Returns the text of a scalar, or the JSON of an array or an object.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -62,10 +63,9 @@ pub(crate) fn text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A name and a value of a query, a form or a cookie, already encoded.
+/// An encoded name and value of a query, a form or a cookie.
 pub(crate) type Pair = (String, String);
 
-/// A style with its settings, for one value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer {
     pub(crate) style: Style,
@@ -74,8 +74,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes the value of a query, a form or a cookie as names with values. Nothing is written for `null` and for an
-    /// empty array or object, which are undefined in RFC 6570.
+    /// Writes the value of a query, a form or a cookie, but nothing for `null` and an empty array or object,
+    /// which are undefined in RFC 6570.
     pub(crate) fn pairs(self, name: &str, value: &Value) -> Result<Vec<Pair>, Unwritable> {
         let encoded = self.escape.name(name)?;
         let mut pairs = Vec::new();
@@ -84,7 +84,9 @@ impl Writer {
                 self.deep(encoded, value, &mut pairs)?;
             }
             Value::Array(_) if self.explode => {
-                pairs.extend(self.items(value)?.into_iter().map(|item| (encoded.clone(), item)));
+                for item in self.items(value)? {
+                    pairs.push((encoded.clone(), item));
+                }
             }
             Value::Object(members) if self.explode => pairs = self.members(members)?,
             single if is_single(single) => {
@@ -98,8 +100,8 @@ impl Writer {
         Ok(pairs)
     }
 
-    /// Writes `a[b][c]=1`. An item of an array has its index as a name, `a[b][0]=1`, so that no two items are mixed up:
-    /// OpenAPI does not say how an array is written.
+    /// Writes `a[b][c]=1`. An item of an array has its index as a name, `a[b][0]=1`, because OpenAPI does not
+    /// say how an array is written.
     fn deep(self, name: String, value: &Value, pairs: &mut Vec<Pair>) -> Result<(), Unwritable> {
         match value {
             Value::Null => {}
@@ -110,8 +112,10 @@ impl Writer {
             }
             Value::Object(members) => {
                 for (member, value) in members {
-                    if let Some(bracket) = ["[", "]"].into_iter().find(|bracket| member.contains(bracket)) {
-                        return Err(unwritable(member, bracket, "separates the names"));
+                    for bracket in ["[", "]"] {
+                        if member.contains(bracket) {
+                            return Err(unwritable(member, bracket, "separates the names"));
+                        }
                     }
                     self.deep(format!("{name}%5B{}%5D", self.escape.name(member)?), value, pairs)?;
                 }
@@ -121,38 +125,50 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the value of a path or a header. `None` if there is nothing to write.
+    /// Writes the value of a path or a header, if there is any.
     pub(crate) fn text(self, name: &str, value: &Value) -> Result<Option<String>, Unwritable> {
-        let name = self.escape.name(name)?;
-        let equation = |key: &str, value: &str| match (self.style, value) {
-            (Style::Matrix, "") => key.to_owned(),
-            _ => format!("{key}={value}"),
-        };
-        let is_matrix = self.style == Style::Matrix;
-        let (items, is_named) = match value {
-            Value::Array(_) if self.explode && is_matrix => {
-                (self.items(value)?.iter().map(|item| equation(&name, item)).collect(), true)
+        let encoded = self.escape.name(name)?;
+        let mut items = Vec::new();
+        let mut is_named = false;
+        match value {
+            Value::Array(_) if self.explode && self.style == Style::Matrix => {
+                is_named = true;
+                for item in self.items(value)? {
+                    items.push(self.equation(&encoded, &item));
+                }
             }
             Value::Object(members) if self.explode => {
-                (self.members(members)?.iter().map(|(key, value)| equation(key, value)).collect(), true)
+                is_named = true;
+                for (key, value) in self.members(members)? {
+                    items.push(self.equation(&key, &value));
+                }
             }
-            value => (self.items(value)?, false),
-        };
+            value => items = self.items(value)?,
+        }
         let delimiter = match self.style {
             Style::Label if self.explode => ".",
             Style::Matrix if is_named => ";",
             _ => ",",
         };
-        let written = if is_single(value) { items.into_iter().next() } else { joined(&items, delimiter)? };
-        Ok(written.map(|joined| match self.style {
-            Style::Label => format!(".{joined}"),
-            Style::Matrix if is_named => format!(";{joined}"),
-            Style::Matrix => format!(";{}", equation(&name, &joined)),
-            _ => joined,
+        let written = if is_single(value) { items.pop() } else { joined(&items, delimiter)? };
+        let Some(text) = written else { return Ok(None) };
+        Ok(Some(match self.style {
+            Style::Label => format!(".{text}"),
+            Style::Matrix if is_named => format!(";{text}"),
+            Style::Matrix => format!(";{}", self.equation(&encoded, &text)),
+            _ => text,
         }))
     }
 
-    /// The delimiter of the items of a query, encoded as it is sent.
+    /// Writes `key=value`, or the key alone for an empty value in the style of a matrix.
+    fn equation(self, key: &str, value: &str) -> String {
+        match (self.style, value) {
+            (Style::Matrix, "") => key.to_owned(),
+            _ => format!("{key}={value}"),
+        }
+    }
+
+    /// The encoded delimiter of a query's items.
     fn delimiter(self) -> &'static str {
         match self.style {
             Style::SpaceDelimited => "%20",
@@ -162,8 +178,7 @@ impl Writer {
         }
     }
 
-    /// Returns the texts of a value: of a scalar, of the items of an array, or of the members of an object with their
-    /// names.
+    /// Returns the texts of a scalar, of items, or of members with their names.
     fn items(self, value: &Value) -> Result<Vec<String>, Unwritable> {
         Ok(match value {
             Value::Null => Vec::new(),
@@ -179,8 +194,10 @@ impl Writer {
 
     fn members(self, members: &Map<String, Value>) -> Result<Vec<Pair>, Unwritable> {
         let mut pairs = Vec::new();
-        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-            pairs.push((self.escape.name(name)?, self.escaped(value)));
+        for (name, value) in members {
+            if !value.is_null() {
+                pairs.push((self.escape.name(name)?, self.escaped(value)));
+            }
         }
         Ok(pairs)
     }
@@ -202,13 +219,16 @@ pub(super) fn is_nested(value: &Value) -> bool {
     }
 }
 
-/// Joins the texts of a value. An item that has the delimiter would be read as two.
+/// Joins texts. An item that has the delimiter would be read as two.
 fn joined(items: &[String], delimiter: &str) -> Result<Option<String>, Unwritable> {
-    if let Some(item) = items.iter().find(|item| item.contains(delimiter)) {
-        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-        return Err(unwritable(&decode(item), &decode(delimiter), "separates the items"));
+    for item in items {
+        if item.contains(delimiter) {
+            let item = percent_decode_str(item).decode_utf8_lossy();
+            let delimiter = percent_decode_str(delimiter).decode_utf8_lossy();
+            return Err(unwritable(&item, &delimiter, "separates the items"));
+        }
     }
-    Ok((!items.is_empty()).then(|| items.join(delimiter)))
+    Ok(if items.is_empty() { None } else { Some(items.join(delimiter)) })
 }
 
 fn unwritable(item: &str, character: &str, effect: &str) -> Unwritable {

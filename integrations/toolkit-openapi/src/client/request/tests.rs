@@ -47,7 +47,7 @@ fn address(operation: &Operation, arguments: &Value) -> String {
     }
 }
 
-/// The examples of the specification of OpenAPI 3.1 ("Style Examples") and of RFC 6570.
+/// The examples of OpenAPI 3.1 ("Style Examples") and of RFC 6570.
 #[test]
 fn values_are_written_in_the_styles_of_the_specification() {
     let array = json!(["blue", "black", "brown"]);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use toolkit_core::ToolError;
 
-/// Writes the body. `None` if it is optional and no argument is for it, or only an empty object.
+/// Writes the body. `None` if it is optional and has no arguments, or only an empty object.
 pub(super) fn write(
     body: &Body,
     reserved: Reserved<'_>,
@@ -51,31 +51,19 @@ fn whole(
     reserved: Reserved<'_>,
     arguments: Arguments<'_>,
 ) -> Result<WrittenBody, ToolError> {
-    let concrete = |bytes: Bytes, fallback: &str| {
-        let is_range = media_type.contains('*');
-        let media_type = if is_range { fallback } else { media_type };
-        Ok(WrittenBody { media_type: media_type.to_owned(), bytes })
-    };
     match (BodyKind::from_media_type(media_type), value) {
-        (BodyKind::Json, value) => concrete(value.to_string().into(), "application/json"),
-        (BodyKind::Text, value) => concrete(text(value).into_owned().into(), "text/plain"),
+        (BodyKind::Json, value) => Ok(concrete(media_type, "application/json", value.to_string().into())),
+        (BodyKind::Text, value) => Ok(concrete(media_type, "text/plain", text(value).into_owned().into())),
         (BodyKind::Bytes, value) => {
             let file = arguments.file(argument, value)?;
-            concrete(file.bytes, file.media_type.as_deref().unwrap_or(OCTETS))
+            Ok(concrete(media_type, file.media_type.as_deref().unwrap_or(OCTETS), file.bytes))
         }
         (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) => {
-            let fields: Vec<Field<'_>> = members
-                .iter()
-                .map(|(name, value)| Field {
-                    argument,
-                    name,
-                    value,
-                    serialization: &Serialization::Plain,
-                    is_binary: false,
-                })
-                .collect();
-            for name in members.keys() {
+            let serialization = &Serialization::Plain;
+            let mut fields: Vec<Field<'_>> = Vec::with_capacity(members.len());
+            for (name, value) in members {
                 reserved.check(name).map_err(|reason| refused(argument, reason))?;
+                fields.push(Field { argument, name, value, serialization, is_binary: false });
             }
             of_fields(media_type, &fields, reserved, arguments)
         }
@@ -83,6 +71,12 @@ fn whole(
             Err(refused(argument, "the body of the request, must be an object"))
         }
     }
+}
+
+/// Returns a body in its media type, or in another one if that is a range.
+fn concrete(media_type: &str, fallback: &str, bytes: Bytes) -> WrittenBody {
+    let is_range = media_type.contains('*');
+    WrittenBody { media_type: if is_range { fallback } else { media_type }.to_owned(), bytes }
 }
 
 fn of_fields(
@@ -102,11 +96,12 @@ fn of_fields(
             Ok(WrittenBody { media_type: media_type.to_owned(), bytes: joined(&all, "&").into() })
         }
         BodyKind::Json | BodyKind::Text | BodyKind::Bytes => {
-            let members: Map<String, Value> =
-                fields.iter().map(|field| (field.name.to_owned(), field.value.clone())).collect();
-            let media_type = if media_type.contains('*') { "application/json" } else { media_type };
+            let mut members = Map::new();
+            for field in fields {
+                members.insert(field.name.to_owned(), field.value.clone());
+            }
             let bytes = Value::Object(members).to_string().into();
-            Ok(WrittenBody { media_type: media_type.to_owned(), bytes })
+            Ok(concrete(media_type, "application/json", bytes))
         }
     }
 }

@@ -5,39 +5,41 @@ use crate::client::document::Node;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The level of a pending schema, and its number.
+/// A pending schema's level and number.
 type Key = (usize, usize);
 
-/// The schemas that a tool refers to.
 #[derive(Default)]
 pub(super) struct Definitions<'d> {
-    /// The names, by the places of the schemas.
     names: HashMap<String, String>,
     taken: HashSet<String>,
-    /// The schemas that are not written yet, with the level where they are needed, in the order of their references.
+    /// The pending schemas, by the level where they are needed and the order of their references.
     pending: BTreeMap<Key, Node<'d>>,
-    /// The keys of the pending schemas, by their places.
     keys: HashMap<String, Key>,
     written: Map<String, Value>,
 }
 
 impl<'d> Definitions<'d> {
-    /// Returns the name of the definition at a place: its last part, with a digest of the place if that is not unique.
+    /// Returns a definition's name: the last part of its place, with a digest of the place if it is not
+    /// unique.
     fn name_of(&mut self, place: &str) -> String {
         if let Some(known) = self.names.get(place) {
             return known.clone();
         }
         let last = place.rsplit('/').next().unwrap_or_default();
-        let name: String =
+        let mut name: String =
             last.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
-        let name = if name.is_empty() { "schema".to_owned() } else { name };
-        let name = if self.taken.contains(&name) { format!("{name}_{}", digest(place)) } else { name };
+        if name.is_empty() {
+            name.push_str("schema");
+        }
+        if self.taken.contains(&name) {
+            name = format!("{name}_{}", digest(place));
+        }
         self.taken.insert(name.clone());
         self.names.insert(place.to_owned(), name.clone());
         name
     }
 
-    /// Notes that a schema is needed at a level, and returns the name of its definition.
+    /// Notes that a schema is needed at a level, and returns its definition's name.
     pub(super) fn require(&mut self, target: Node<'d>, level: usize) -> String {
         let name = self.name_of(&target.place);
         if let Some(key) = self.keys.get_mut(&target.place) {
@@ -57,20 +59,17 @@ impl<'d> Definitions<'d> {
         name
     }
 
-    /// Returns the next schema to write, with its level.
     pub(super) fn next(&mut self) -> Option<(usize, Node<'d>)> {
         let ((level, _), node) = self.pending.pop_first()?;
         self.keys.remove(&node.place);
         Some((level, node))
     }
 
-    /// Sets the definition of the schema at a place.
     pub(super) fn set(&mut self, place: &str, written: Value) {
         let name = self.name_of(place);
         self.written.insert(name, written);
     }
 
-    /// Returns the definitions by their names.
     pub(super) fn take(&mut self) -> Map<String, Value> {
         std::mem::take(&mut self.written)
     }

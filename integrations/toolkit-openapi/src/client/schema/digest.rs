@@ -5,7 +5,6 @@ use toolkit_core::schema::schema_hash;
 /// The length of a digest in a name, in characters.
 pub(crate) const DIGEST: usize = 6;
 
-/// Returns a short digest of a text.
 pub(crate) fn digest(text: &str) -> String {
     schema_hash(&text.into()).chars().take(DIGEST).collect()
 }

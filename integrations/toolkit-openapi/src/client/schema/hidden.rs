@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 type Names<'d> = Rc<HashSet<&'d str>>;
 
-/// The members of the schemas of a document that do not travel in a direction. Each schema is read once.
+/// The members of schemas that do not travel in a direction. Each schema is read once.
 #[derive(Clone)]
 pub(crate) struct HiddenMembers<'d> {
     pub(crate) document: &'d Document,
@@ -23,20 +23,23 @@ impl<'d> HiddenMembers<'d> {
         Self { document, direction, known: Rc::default() }
     }
 
-    /// Returns the names of the properties of the schema itself.
     fn own_names(&self, schema: &Node<'d>) -> Names<'d> {
         let key = ptr::from_ref(schema.value);
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
-        let members = schema.members("properties").into_iter();
-        let hidden = members.filter(|(_, member)| self.direction.hides(self.document, member));
-        let names: Names<'d> = Rc::new(hidden.map(|(name, _)| name).collect());
+        let mut hidden = HashSet::new();
+        for (name, member) in schema.members("properties") {
+            if self.direction.hides(self.document, &member) {
+                hidden.insert(name);
+            }
+        }
+        let names: Names<'d> = Rc::new(hidden);
         self.known.borrow_mut().insert(key, names.clone());
         names
     }
 
-    /// Returns the names of the schema, and of those of its `allOf`, however many of these name the same schema.
+    /// Returns the names of the schema and its `allOf`, each schema once.
     fn all_names(&self, schema: &Node<'d>, meter: &mut Meter) -> Vec<Names<'d>> {
         let mut hidden = Vec::new();
         let mut seen = HashSet::new();
@@ -52,14 +55,15 @@ impl<'d> HiddenMembers<'d> {
             if !names.is_empty() {
                 hidden.push(names);
             }
-            let parts = schema.items("allOf").into_iter();
-            pending.extend(parts.filter_map(|part| self.document.resolve(part).ok()));
+            for part in schema.items("allOf") {
+                pending.extend(self.document.resolve(part));
+            }
         }
         hidden
     }
 }
 
-/// A schema that is written, with the schemas for the same value that it is a part of.
+/// A schema with the schemas for the same value that it is a part of.
 pub(crate) struct Around<'h, 'd> {
     schema: &'h Node<'d>,
     outer: Option<&'h Self>,
@@ -72,7 +76,6 @@ impl<'h, 'd> Around<'h, 'd> {
         Self { schema, outer, hidden: OnceCell::new() }
     }
 
-    /// Returns whether the member called `name` does not travel.
     pub(crate) fn hides(&self, name: &str, hidden: &HiddenMembers<'d>, meter: &mut Meter) -> bool {
         let own = self.hidden.get_or_init(|| hidden.all_names(self.schema, meter));
         own.iter().any(|names| names.contains(name))

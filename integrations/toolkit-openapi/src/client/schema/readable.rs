@@ -2,18 +2,17 @@
 
 use toolkit_core::foreign::{clean, shorten};
 
-/// The tags of HTML that occur in descriptions, between blanks.
+/// The HTML tags in descriptions, between blanks.
 const TAGS: &str = " a b blockquote br code details div em font h1 h2 h3 h4 h5 hr i img li ol p pre small span strong sub \
     summary sup table tbody td th thead tr ul ";
 
-/// The entities of HTML that occur in descriptions.
 const ENTITIES: [(&str, &str); 6] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")];
 
-/// The length of a text that is read, for each character of the description, in bytes.
+/// The bytes of a text that are read for each character of the description.
 const READ: usize = 32;
 
-/// Returns the beginning of a text, as far as it is read for a description of `limit` characters.
+/// Returns the part of a text that a description of `limit` characters needs.
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit.saturating_mul(READ));
     while !text.is_char_boundary(end) {
@@ -22,42 +21,50 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Returns a description as plain text of at most `limit` characters: without hidden characters, tags of HTML and the
-/// targets of links. A longer text ends with the last sentence that fits.
+/// Returns plain text of at most `limit` characters, without hidden characters, HTML tags and link targets. A
+/// longer text ends with the last sentence that fits.
 pub(crate) fn readable(text: &str, limit: usize) -> String {
-    let text = without_links(&without_tags(&clean(head(text, limit))));
-    let text = ENTITIES.iter().fold(text, |text, (entity, character)| {
-        if text.contains(entity) { text.replace(entity, character) } else { text }
-    });
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
-            lines.push(line);
+    let mut plain = without_links(&without_tags(&clean(head(text, limit))));
+    for (entity, character) in ENTITIES {
+        if plain.contains(entity) {
+            plain = plain.replace(entity, character);
         }
     }
-    let text = lines.join("\n").trim().to_owned();
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => cut(&text, end, limit),
-        None => text,
+    let mut lines: Vec<String> = Vec::new();
+    for line in plain.lines() {
+        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !words.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
+            lines.push(words);
+        }
+    }
+    let joined = lines.join("\n");
+    let description = joined.trim();
+    match description.char_indices().nth(limit) {
+        Some((end, _)) => cut(description, end, limit),
+        None => description.to_owned(),
     }
 }
 
-/// Cuts a text at the end of a sentence before the byte `end`, unless less than half would remain.
+/// Cuts a text at the end of a sentence before the byte `end`, unless over half would be lost.
 fn cut(text: &str, end: usize, limit: usize) -> String {
     let fits = &text[..end];
-    let ends = [". ", ".\n", "\n\n"].iter().filter_map(|mark| fits.rfind(mark).map(|at| at + 1));
-    match ends.max().filter(|at| *at > end / 2) {
-        Some(at) => fits[..at].trim_end().to_owned(),
-        None => shorten(text.to_owned(), limit),
+    let mut sentence_end = 0;
+    for mark in [". ", ".\n", "\n\n"] {
+        if let Some(at) = fits.rfind(mark) {
+            sentence_end = sentence_end.max(at + 1);
+        }
     }
+    if sentence_end > end / 2 {
+        return fits[..sentence_end].trim_end().to_owned();
+    }
+    shorten(text.to_owned(), limit)
 }
 
-/// The places of a character in a text, asked for in ascending order, so that the text is searched once.
+/// The places of a character, asked for in ascending order, so that the text is searched once.
 struct Occurrences<'t> {
     text: &'t str,
     character: char,
-    /// The last place that was found; `None` if there is none further on.
+    /// The last found place; `None` if there is none further on.
     next: Option<usize>,
 }
 
@@ -66,7 +73,6 @@ impl<'t> Occurrences<'t> {
         Self { text, character, next: text.find(character) }
     }
 
-    /// Returns the first place that is not before `start`.
     fn after(&mut self, start: usize) -> Option<usize> {
         if self.next.is_some_and(|next| next < start) {
             self.next = self.text[start..].find(self.character).map(|next| start + next);
@@ -81,16 +87,16 @@ fn without_tags(text: &str) -> String {
     let mut rest = 0;
     while let Some(start) = text[rest..].find('<').map(|start| rest + start) {
         plain.push_str(&text[rest..start]);
-        let name = text[start + 1..].trim_start_matches('/');
-        let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
-        let name = name.to_ascii_lowercase();
-        match ends.after(start + 1).filter(|_| TAGS.contains(&format!(" {name} "))) {
-            Some(end) => {
+        let tag = text[start + 1..].trim_start_matches('/');
+        let length = tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len());
+        let name = tag[..length].to_ascii_lowercase();
+        match ends.after(start + 1) {
+            Some(end) if TAGS.contains(&format!(" {name} ")) => {
                 let breaks = matches!(name.as_str(), "br" | "p" | "li" | "tr" | "div");
                 plain.push_str(if breaks { "\n" } else { "" });
                 rest = end + 1;
             }
-            None => {
+            _ => {
                 plain.push('<');
                 rest = start + 1;
             }
@@ -99,7 +105,7 @@ fn without_tags(text: &str) -> String {
     plain + &text[rest..]
 }
 
-/// Returns a text in Markdown with the words of its links only.
+/// Replaces Markdown links by their words.
 fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut ends = Occurrences::new(text, ')');

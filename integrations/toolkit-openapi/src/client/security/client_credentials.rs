@@ -17,12 +17,10 @@ use toolkit_http::client::{HttpClient, deadline, header, parse_url};
 /// A token is replaced this long before it expires, or after half of its life if that is shorter.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// The life of a token of which the server does not say it.
+/// The life of a token if the server does not say it.
 const UNKNOWN_LIFE: Duration = Duration::from_secs(300);
 
-/// A client of an authorization server, with its secret.
-///
-/// `Debug` does not show the secret.
+/// Describes a client of an authorization server, whose secret `Debug` does not show.
 ///
 /// ```
 /// use toolkit_ai::openapi::client::ClientCredentials;
@@ -43,39 +41,39 @@ pub struct ClientCredentials {
 }
 
 impl ClientCredentials {
-    /// Creates a client. Its tokens come from the address that the document names, over HTTPS or from this machine.
+    /// Creates a client.
+    ///
+    /// Its tokens come from the document's address, over HTTPS or from this machine.
     pub fn new(id: impl Into<String>, secret: impl Into<String>) -> Self {
         let parameters = Vec::new();
         Self { id: id.into(), secret: secret.into(), token_url: None, parameters, has_secret_in_body: false }
     }
 
-    /// Sets the address that tokens come from, instead of the one that the document names.
+    /// Sets the address of tokens, instead of the document's.
     pub fn with_token_url(mut self, url: impl Into<String>) -> Self {
         self.token_url = Some(url.into());
         self
     }
 
-    /// Adds a parameter to the requests for tokens, such as `audience`.
+    /// Adds a parameter to token requests, such as `audience`.
     pub fn with_parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// Sends the secret in the body of requests for tokens, for servers that do not read it from the header
+    /// Sends the secret in the body of token requests, for servers that do not read it from the header
     /// `Authorization`.
     pub fn with_secret_in_body(mut self) -> Self {
         self.has_secret_in_body = true;
         self
     }
 
-    /// Returns the secrets of requests for tokens.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::new();
         redactor.add(&self.secret);
         redactor
     }
 
-    /// Creates the request for a token.
     fn request(&self, url: &str, scope: &str) -> Result<Request<Bytes>, String> {
         let mut pairs = vec![("grant_type", "client_credentials")];
         if !scope.is_empty() {
@@ -86,9 +84,11 @@ impl ClientCredentials {
             pairs.extend([("client_id", self.id.as_str()), ("client_secret", self.secret.as_str())]);
         }
         let escape = |text| Escape::Reserved.apply(text);
-        let pairs: Vec<String> =
-            pairs.into_iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
-        let mut request = Request::new(Bytes::from(pairs.join("&")));
+        let mut form: Vec<String> = Vec::with_capacity(pairs.len());
+        for (name, value) in pairs {
+            form.push(format!("{}={}", escape(name), escape(value)));
+        }
+        let mut request = Request::new(Bytes::from(form.join("&")));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = parse_url(url).map_err(|_| "the address of its tokens is no URL".to_owned())?;
         let headers = request.headers_mut();
@@ -111,7 +111,6 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// A client with its current tokens.
 pub(super) struct AccessTokens {
     client: ClientCredentials,
     /// By address and scopes.
@@ -124,7 +123,6 @@ struct Token {
     renewal: Instant,
 }
 
-/// A token for a request.
 pub(super) struct CurrentToken {
     pub(super) value: String,
     /// Whether an earlier request used it too.
@@ -166,13 +164,13 @@ impl AccessTokens {
         Ok(CurrentToken { value, is_reused: false })
     }
 
-    /// Drops a token that a service has refused, if it is still the current one.
+    /// Drops a refused token, if it is still current.
     pub(super) async fn forget(&self, refused: &str) {
         self.tokens.lock().await.retain(|_, token| token.value != refused);
     }
 }
 
-/// Returns whether a secret may be sent to an address that the document names.
+/// Returns whether a secret may be sent to the document's address.
 fn is_safe(url: &str) -> bool {
     let host = parse_url(url).ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default();
     url.starts_with("https://") || matches!(host.as_str(), "127.0.0.1" | "[::1]" | "localhost")
@@ -188,13 +186,16 @@ async fn fetch(http: &HttpClient, request: Request<Bytes>, mut redactor: Redacto
     if response.status != StatusCode::OK {
         // Only the code of RFC 6749, section 5.2: other texts may repeat the secret.
         let code = answer.get("error").and_then(Value::as_str).filter(|code| is_code(code));
-        let code = redactor.redact(code.unwrap_or_default());
-        return Err(failed(&format!("{} {code}", response.status)));
+        let shown = redactor.redact(code.unwrap_or_default());
+        return Err(failed(&format!("{} {shown}", response.status)));
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let Some(value) = token else { return Err(failed("the answer has none")) };
-    let seconds =
-        answer.get("expires_in").and_then(|life| life.as_f64().or_else(|| life.as_str()?.parse().ok()));
+    let seconds = match answer.get("expires_in") {
+        Some(Value::String(text)) => text.parse().ok(),
+        Some(number) => number.as_f64(),
+        None => None,
+    };
     let life = seconds.and_then(|life| Duration::try_from_secs_f64(life).ok()).unwrap_or(UNKNOWN_LIFE);
     let renewal = deadline(life - MARGIN.min(life / 2));
     Ok(Token { value: value.to_owned(), renewal })

@@ -15,7 +15,6 @@ use toolkit_core::ToolError;
 use toolkit_core::redaction::Redactor;
 use toolkit_http::client::{HttpClient, header};
 
-/// Where a scheme puts its secret.
 #[derive(Debug, PartialEq)]
 enum Placement {
     Header { name: String, prefix: String },
@@ -23,7 +22,7 @@ enum Placement {
     Cookie(String),
 }
 
-/// Returns the place of a scheme's secret, or `None` for a scheme without one, such as `mutualTLS`.
+/// Returns the place of a scheme's secret; `None` for a scheme such as `mutualTLS`.
 fn placement(scheme: &Value) -> Option<Placement> {
     let text = |member: &str| scheme.get(member).and_then(Value::as_str);
     let authorization =
@@ -49,11 +48,10 @@ fn placement(scheme: &Value) -> Option<Placement> {
     }
 }
 
-/// The reason why a secret without characters cannot be used.
 const EMPTY: &str = "the secret is empty";
 
-/// Returns why a credential cannot be used for a scheme, if it cannot. The reason shows no secret. Without a scheme, only an
-/// empty secret is a reason.
+/// Returns why a credential does not fit a scheme, without its secret. Without a scheme, only an empty secret
+/// is a reason.
 pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&'static str> {
     if matches!(credential, Credential::Secret(secret) if secret.trim().is_empty()) {
         return Some(EMPTY);
@@ -73,7 +71,6 @@ pub(super) fn unfit(credential: &Credential, scheme: Option<&Value>) -> Option<&
     }
 }
 
-/// Returns the address that the document names for tokens of clients.
 fn token_url(scheme: &Value) -> Option<&str> {
     let flow = match scheme.get("flows") {
         Some(flows) => flows.get("clientCredentials")?,
@@ -83,17 +80,16 @@ fn token_url(scheme: &Value) -> Option<&str> {
     flow.get("tokenUrl")?.as_str()
 }
 
-/// The credentials that a request was given.
 #[derive(Default)]
 pub(crate) struct Authorization {
-    /// The secrets, to remove from what the service answers.
+    /// The secrets, to remove from answers.
     pub(crate) redactor: Redactor,
-    /// The access tokens that earlier requests used too: a service may have withdrawn them.
+    /// The access tokens of earlier requests: a service may have withdrawn them.
     reused: Vec<(Arc<AccessTokens>, String)>,
 }
 
 impl Authorization {
-    /// Drops the access tokens that the service has refused. Returns whether another try would have new ones.
+    /// Drops refused access tokens. Returns whether another try would have new ones.
     pub(crate) async fn renew(&mut self) -> bool {
         let had_any = !self.reused.is_empty();
         for (tokens, token) in self.reused.drain(..) {
@@ -103,8 +99,8 @@ impl Authorization {
     }
 }
 
-/// Adds credentials to a request: those of the first way to authenticate that is complete. Without any, the request
-/// goes as it is if the document allows that, or if the program has set headers of its own.
+/// Adds the credentials of the first complete way to authenticate. Without one, the request goes unchanged if
+/// the document allows that, or the program has set headers.
 ///
 /// # Errors
 /// No way is complete, or a token cannot be fetched. The error shows no secret.
@@ -121,42 +117,54 @@ pub(crate) async fn authorize<'a>(
         authorization.redactor.add(value.to_str().unwrap_or_default());
         request.headers_mut().insert(name, value);
     }
-    let has = |requirement: &SecurityRequirement| {
-        credentials.schemes.contains_key(&requirement.scheme)
-            && scheme(&requirement.scheme).is_some_and(|scheme| placement(scheme).is_some())
-    };
-    let chosen = ways.iter().find(|way| !way.is_empty() && way.iter().all(has));
-    let Some(way) = chosen else {
+    let Some(way) = complete_way(ways, &scheme, credentials) else {
         let has_header = !credentials.headers.is_empty() || request.headers().contains_key(AUTHORIZATION);
         return if has_header || is_open(ways) { Ok(authorization) } else { Err(missing(ways)) };
     };
     for requirement in way {
-        let Some((credential, scheme)) =
-            credentials.schemes.get(&requirement.scheme).zip(scheme(&requirement.scheme))
-        else {
+        let name = &requirement.scheme;
+        let (Some(credential), Some(scheme)) = (credentials.schemes.get(name), scheme(name)) else {
             continue;
         };
         if let Some(reason) = unfit(credential, Some(scheme)) {
-            return Err(unusable(&requirement.scheme, reason));
+            return Err(unusable(name, reason));
         }
         let secret = secret(credential, requirement, scheme, &token_client, &mut authorization).await?;
         if secret.is_empty() {
-            return Err(unusable(&requirement.scheme, EMPTY));
+            return Err(unusable(name, EMPTY));
         }
         authorization.redactor.add(&secret);
         if let Some(placement) = placement(scheme) {
-            place(request, placement, &secret).map_err(|reason| unusable(&requirement.scheme, reason))?;
+            place(request, placement, &secret).map_err(|reason| unusable(name, reason))?;
         }
     }
     Ok(authorization)
 }
 
-/// Returns whether a request may go without credentials.
+/// Returns the first way for which the program has all credentials.
+fn complete_way<'a>(
+    ways: &'a [Vec<SecurityRequirement>],
+    scheme: &impl Fn(&str) -> Option<&'a Value>,
+    credentials: &Credentials,
+) -> Option<&'a Vec<SecurityRequirement>> {
+    for way in ways {
+        let mut is_complete = !way.is_empty();
+        for SecurityRequirement { scheme: name, .. } in way {
+            is_complete = is_complete
+                && credentials.schemes.contains_key(name)
+                && scheme(name).and_then(placement).is_some();
+        }
+        if is_complete {
+            return Some(way);
+        }
+    }
+    None
+}
+
 pub(crate) fn is_open(ways: &[Vec<SecurityRequirement>]) -> bool {
     ways.is_empty() || ways.iter().any(Vec::is_empty)
 }
 
-/// Returns the text to send for a scheme.
 async fn secret(
     credential: &Credential,
     requirement: &SecurityRequirement,
@@ -170,11 +178,12 @@ async fn secret(
             authorization.redactor.add(password);
             Ok(BASE64.encode(format!("{user}:{password}").as_bytes()))
         }
-        Credential::Source(source) => {
-            source.0(requirement.scopes.clone()).await.map(|secret| secret.trim().to_owned()).map_err(
-                |error| unusable(&requirement.scheme, "the program has none").with_details(error.to_string()),
-            )
-        }
+        Credential::Source(source) => match source.0(requirement.scopes.clone()).await {
+            Ok(secret) => Ok(secret.trim().to_owned()),
+            Err(error) => {
+                Err(unusable(&requirement.scheme, "the program has none").with_details(error.to_string()))
+            }
+        },
         Credential::Client(tokens) => {
             let token = tokens
                 .token(token_url(scheme), &requirement.scopes, token_client)
@@ -219,15 +228,15 @@ fn add_cookie(headers: &mut HeaderMap, name: &str, secret: &str) -> Option<()> {
 }
 
 fn missing(ways: &[Vec<SecurityRequirement>]) -> ToolError {
-    let names = |way: &Vec<SecurityRequirement>| {
+    let mut alternatives: Vec<String> = Vec::with_capacity(ways.len());
+    for way in ways {
         let names: Vec<String> = way.iter().map(|requirement| format!("`{}`", requirement.scheme)).collect();
-        names.join(" and ")
-    };
-    let ways: Vec<String> = ways.iter().map(names).collect();
+        alternatives.push(names.join(" and "));
+    }
     ToolError::failed(format_args!(
         "the service needs authentication with {}, for which the program has no credentials; another call of this \
          tool will fail as well",
-        ways.join(" or with ")
+        alternatives.join(" or with ")
     ))
 }
 

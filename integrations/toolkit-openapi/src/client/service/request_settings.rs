@@ -5,7 +5,6 @@ use crate::client::security::Credentials;
 use std::time::Duration;
 use toolkit_http::client::HttpLimits;
 
-/// How calls become requests, and answers become results.
 #[derive(Debug)]
 pub(crate) struct RequestSettings {
     pub(crate) base_url: Option<String>,

@@ -6,7 +6,7 @@ use crate::client::document::{Document, OpenApiLimits, TextRole, allowed, apply_
 use crate::client::reading::{Namespaces, OperationInfo, OperationTool, Reader, ReaderSettings};
 use crate::client::service::{RequestSettings, Service, fetch_document};
 use crate::error::{OpenApiError, OpenApiErrorKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -15,14 +15,14 @@ use std::sync::Arc;
 use toolkit_core::definition::AdaptedTool;
 use toolkit_core::{BuildError, Tool};
 
-/// The number of tools above which tool search is on, unless the program says otherwise.
+/// The default number of tools above which tool search is on.
 const SEARCH_ABOVE: usize = 40;
 
 type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync>;
 
-/// The settings of an [`OpenApiTools`].
+/// Configures an [`OpenApiTools`].
 ///
-/// Each `only_…` method adds a condition, and an operation must meet all of them to become a tool.
+/// An operation must meet the conditions of all `only_…` methods.
 ///
 /// ```
 /// use toolkit_ai::{ArgumentTransform, ToolName, ToolProvider};
@@ -46,7 +46,7 @@ type Adaptation = Box<dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + S
 #[must_use]
 pub struct OpenApiToolsBuilder {
     pub(super) reader: ReaderSettings,
-    /// The addresses and texts of the documents that references may name.
+    /// The addresses and texts of further documents.
     documents: Vec<(String, String)>,
     overlays: Vec<String>,
     adaptations: Vec<(String, Adaptation)>,
@@ -68,30 +68,37 @@ impl Default for OpenApiToolsBuilder {
 }
 
 impl OpenApiToolsBuilder {
-    /// Takes only operations with one of these tags. A tag that no operation has is an issue.
+    /// Takes only operations with one of these tags.
+    ///
+    /// An unused tag is an issue.
     pub fn only_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         let tags: Vec<String> = tags.into_iter().map(Into::into).collect();
         self.reader.choice.tags.extend(tags.iter().cloned());
-        self.only(move |operation| operation.tags().any(|tag| tags.iter().any(|wanted| wanted == tag)))
+        self.only(move |operation| has_any_tag(operation, &tags))
     }
 
-    /// Takes only the operations with these ids: an `operationId`, or a method and a path, as in `GET /users/{id}`. An id
-    /// that no operation has is an issue.
+    /// Takes only the operations with these ids: an `operationId`, or as in `GET /users/{id}`.
+    ///
+    /// An unknown id is an issue.
     pub fn only_operations<T: Into<String>>(mut self, ids: impl IntoIterator<Item = T>) -> Self {
-        let ids: Vec<String> = ids.into_iter().map(Into::into).collect();
+        let ids: BTreeSet<String> = ids.into_iter().map(Into::into).collect();
         self.reader.choice.operations.extend(ids.iter().cloned());
-        self.only(move |operation| ids.iter().any(|id| id == operation.id))
+        self.only(move |operation| ids.contains(operation.id))
     }
 
-    /// Takes only operations with one of these methods, in any letter case. A word that is no method is an issue.
+    /// Takes only operations with one of these methods, in any letter case.
+    ///
+    /// An unknown method is an issue.
     pub fn only_methods<T: Into<String>>(mut self, methods: impl IntoIterator<Item = T>) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
         self.reader.choice.methods.extend(methods.iter().cloned());
         self.only(move |operation| methods.iter().any(|method| method.eq_ignore_ascii_case(operation.method)))
     }
 
-    /// Takes only operations whose path begins with one of these texts: `/order` takes `/orders`, too, and `/order/` does
-    /// not. A text with which no path begins is an issue.
+    /// Takes only operations whose path begins with one of these texts: `/order` takes `/orders`, too, and
+    /// `/order/` does not.
+    ///
+    /// A text that matches no path is an issue.
     pub fn only_paths<T: Into<String>>(mut self, starts: impl IntoIterator<Item = T>) -> Self {
         let starts: Vec<String> = starts.into_iter().map(Into::into).collect();
         self.reader.choice.paths.extend(starts.iter().cloned());
@@ -110,8 +117,9 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Changes the tool of the operation with this id: its name, description, metadata, or arguments. See [`AdaptedTool`].
-    /// An id that no operation has is an issue.
+    /// Changes the name, description, metadata or arguments of an operation's tool.
+    ///
+    /// See [`AdaptedTool`]. An unknown id is an issue.
     pub fn adapt(
         mut self,
         operation: impl Into<String>,
@@ -123,29 +131,33 @@ impl OpenApiToolsBuilder {
         self
     }
 
-    /// Applies an overlay to the document before it is read: a document of the OpenAPI Overlay Specification 1, in JSON or
-    /// YAML. Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
+    /// Applies an overlay (OpenAPI Overlay Specification 1, in JSON or YAML) to the document.
+    ///
+    /// Overlays apply in their order. Paths may have names, indices, wildcards, descendants, and filters that
     /// compare for equality.
     pub fn overlay(mut self, text: impl Into<String>) -> Self {
         self.overlays.push(text.into());
         self
     }
 
-    /// Adds a document that references name by its address. References to other documents are refused, because nothing is
-    /// fetched.
+    /// Adds a document that references name by its address.
+    ///
+    /// Nothing is fetched: references to other documents are refused.
     pub fn document(mut self, address: impl Into<String>, text: impl Into<String>) -> Self {
         self.documents.push((address.into(), text.into()));
         self
     }
 
-    /// Gives each definition an output schema, from the first successful answer of its operation. They are off by default,
-    /// because those of a large document need much memory. Answers are checked in any case.
+    /// Gives each definition an output schema, from the operation's first successful answer.
+    ///
+    /// Off by default, to save memory. Answers are checked in any case.
     pub fn output_schemas(mut self) -> Self {
         self.reader.has_output_schemas = true;
         self
     }
 
-    /// Sets the number of tools above which [`registry`](OpenApiTools::registry) turns tool search on; 40 by default.
+    /// Sets the number of tools above which [`registry`](OpenApiTools::registry) turns tool search on; 40 by
+    /// default.
     pub fn tool_search_above(mut self, tools: usize) -> Self {
         self.search_above = tools;
         self
@@ -160,8 +172,8 @@ impl OpenApiToolsBuilder {
     /// Reads a document in JSON, or in YAML with the feature `yaml`.
     ///
     /// # Errors
-    /// The text is too large or no OpenAPI document, an overlay cannot be applied, an adapted tool is faulty, or a
-    /// secret is empty or does not fit its scheme. A fault of an operation is an [issue](OpenApiTools::issues) instead.
+    /// The document is too large or not OpenAPI, an overlay cannot be applied, an adapted tool is faulty, or
+    /// a secret does not fit its scheme. A fault of an operation is an [issue](OpenApiTools::issues).
     pub fn read_document(self, text: &str) -> Result<OpenApiTools, OpenApiError> {
         self.read(text, "")
     }
@@ -169,26 +181,22 @@ impl OpenApiToolsBuilder {
     /// Reads the document in a file.
     ///
     /// # Errors
-    /// The file cannot be read, or one of [`read_document`](Self::read_document).
+    /// The file cannot be read, or those of [`read_document`](Self::read_document).
     pub fn read_file(self, path: impl AsRef<Path>) -> Result<OpenApiTools, OpenApiError> {
         let path = path.as_ref();
-        let unreadable = |error: io::Error| {
-            let message = format!("the document `{}` cannot be read: {error}", path.display());
-            OpenApiError::new(OpenApiErrorKind::File, message)
-        };
         let limit = self.reader.limits.document_bytes;
-        let length = fs::metadata(path).map_err(unreadable)?.len();
+        let length = fs::metadata(path).map_err(|error| unreadable(path, &error))?.len();
         if usize::try_from(length).is_ok_and(|length| length > limit) {
             return Err(OpenApiError::too_long(TextRole::Document, length, limit));
         }
-        let text = fs::read_to_string(path).map_err(unreadable)?;
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         self.read_document(&text)
     }
 
-    /// Fetches the document from an address, and reads it. Servers with a relative URL are relative to this address.
+    /// Fetches the document from an address, to which its relative server URLs refer.
     ///
     /// # Errors
-    /// The document cannot be fetched, or one of [`read_document`](Self::read_document).
+    /// The document cannot be fetched, or those of [`read_document`](Self::read_document).
     pub async fn read_address(self, address: &str) -> Result<OpenApiTools, OpenApiError> {
         let text = fetch_document(address, &self.requests, self.reader.limits.document_bytes).await?;
         self.read(&text, address)
@@ -205,23 +213,38 @@ impl OpenApiToolsBuilder {
         let given = self.documents.iter().map(|(_, text)| text).chain(&self.overlays);
         let bytes = text.len() + given.map(String::len).sum::<usize>();
         let mut issues = self.requests.credentials.check(&document)?;
-        let (tools, of_document) = Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
+        let (operations, of_document) =
+            Reader::read(&document, &self.reader, allowed(&self.reader.limits, bytes));
         issues.extend(of_document);
         let service = Arc::new(Service::new(document, self.requests)?);
-        let has_search = tools.len() > self.search_above;
-        let tools = tools.into_iter().map(|OperationTool { mut definition, operation }| {
+        let has_search = operations.len() > self.search_above;
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::with_capacity(operations.len());
+        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+        for OperationTool { mut definition, operation } in operations {
             definition.metadata.defer = has_search;
-            adapted(&self.adaptations, OpenApiTool { definition, operation, service: service.clone() })
-        });
-        let tools: Vec<Arc<dyn Tool>> = tools.collect::<Result<_, BuildError>>()?;
-        let names = tools.iter().enumerate();
-        let by_name: BTreeMap<String, usize> =
-            names.map(|(index, tool)| (tool.definition().name.to_string(), index)).collect();
+            let tool = OpenApiTool { definition, operation, service: service.clone() };
+            let adapted = adapted(&self.adaptations, tool)?;
+            by_name.insert(adapted.definition().name.to_string(), tools.len());
+            tools.push(adapted);
+        }
         Ok(OpenApiTools { tools, by_name, issues, has_search })
     }
 }
 
-/// Applies the adaptations of a tool, in their order.
+fn has_any_tag(operation: &OperationInfo<'_>, tags: &[String]) -> bool {
+    for tag in operation.tags() {
+        if tags.iter().any(|chosen| chosen == tag) {
+            return true;
+        }
+    }
+    false
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> OpenApiError {
+    let message = format!("the document `{}` cannot be read: {error}", path.display());
+    OpenApiError::new(OpenApiErrorKind::File, message)
+}
+
 fn adapted(adaptations: &[(String, Adaptation)], tool: OpenApiTool) -> Result<Arc<dyn Tool>, BuildError> {
     let id = tool.operation.id.clone();
     let mut changes = adaptations.iter().filter(|(operation, _)| *operation == id).peekable();

@@ -1,5 +1,4 @@
-//! Properties of histories with calls of the program's and the service's tools. The rules follow the service's error
-//! texts.
+//! Properties of histories with calls of the program's and the service's tools, by the service's error texts.
 
 use crate::facts::ApiFormat::Anthropic;
 use proptest::prelude::*;
@@ -40,7 +39,6 @@ fn result(id: &str) -> Value {
     json!({"type": "tool_result", "tool_use_id": id, "content": "a cat"})
 }
 
-/// Repairs the messages `history` of a request that names `container`.
 fn repaired_in(container: &Value, history: &[Value]) -> (Vec<Value>, Vec<SchemaLoss>) {
     let fields = [("messages".to_owned(), json!(history)), ("container".to_owned(), container.clone())];
     let mut body = Map::from_iter(fields);
@@ -49,7 +47,7 @@ fn repaired_in(container: &Value, history: &[Value]) -> (Vec<Value>, Vec<SchemaL
     (body["messages"].as_array().cloned().unwrap(), losses)
 }
 
-/// Joins adjacent user messages, because the service reads them as one message.
+/// Joins adjacent user messages, as the service does.
 fn joined(history: &[Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for message in history {
@@ -64,8 +62,10 @@ fn joined(history: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// Returns whether all messages from `index` on continue an unfinished turn. Such a message contains results of the
-/// program's tools, calls or results of the service's own tools, or calls made by the service's code.
+/// Returns whether all messages from `index` on continue an unfinished turn.
+///
+/// Such a message contains results of the program's tools, calls or results of the service's own tools, or
+/// calls made by the service's code.
 fn goes_on(history: &[Value], index: usize) -> bool {
     let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
     (index..history.len()).all(|at| {
@@ -86,7 +86,7 @@ fn goes_on(history: &[Value], index: usize) -> bool {
     })
 }
 
-/// Returns the reason why the service would refuse a history, or `None`. The rules follow the service's error texts.
+/// Returns the reason why the service would refuse a history.
 fn refusal(history: &[Value], has_container: bool) -> Option<String> {
     let history = joined(history);
     let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
@@ -162,7 +162,7 @@ fn refusal(history: &[Value], has_container: bool) -> Option<String> {
     None
 }
 
-/// Generates histories of short messages with few ids, so that calls often have results and results often have calls.
+/// Generates histories of short messages with few ids, so that calls and results often match.
 fn messages() -> impl Strategy<Value = Vec<Value>> {
     let id = || prop::sample::select(vec!["1", "2", "3"]);
     let block = prop_oneof![
@@ -191,7 +191,7 @@ fn messages() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(message, 1..7).prop_map(unique)
 }
 
-/// Drops every block that repeats the id of an earlier block, because the service never repeats an id.
+/// Drops every block that repeats the id of an earlier block, which the service never does.
 fn unique(mut history: Vec<Value>) -> Vec<Value> {
     let mut seen = HashSet::new();
     for message in &mut history {
@@ -208,8 +208,9 @@ fn unique(mut history: Vec<Value>) -> Vec<Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Each repaired history is legal, and a legal history is not changed. Texts and calls of the program's tools are
-    /// never removed.
+    /// Repaired histories are legal, and legal histories unchanged.
+    ///
+    /// Texts and calls of the program's tools stay.
     #[test]
     fn repaired_histories_are_legal(history in messages(), has_container in any::<bool>()) {
         let container = if has_container { json!("container_1") } else { Value::Null };

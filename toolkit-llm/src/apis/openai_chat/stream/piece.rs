@@ -1,5 +1,6 @@
-//! Finds the call to which each streamed piece belongs. Some servers omit the index, the id or the name, and
-//! some repeat them.
+//! Finds the call to which each streamed piece belongs.
+//!
+//! Some servers omit the index, the id or the name, and some repeat them.
 
 use crate::apis::openai_chat::read::{is_empty, is_unknown, read_call, text_of};
 use crate::call::WireCall;
@@ -9,27 +10,34 @@ use crate::stream::part::{PartKey, StreamedPart};
 use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 
-/// Adds a piece of a call. If `is_whole` is `true`, the piece is a complete call.
+/// Adds a piece of a call, or a complete call (`is_whole`).
 pub(super) fn push(parts: &mut Parts, json: &Value, is_whole: bool) {
     let piece = read_call(json, false);
-    let known = find(parts, &piece).filter(|_| !is_whole);
-    let is_repeated = || known.is_some_and(|number| is_repeated_by(&parts[number], &piece));
-    let has_owner = is_whole || !piece.name.is_empty() || text_of(&piece).is_empty() || is_repeated();
-    let known = if has_owner { known } else { parts.receiver(known) };
+    let placed = if is_whole { None } else { find(parts, &piece) };
+    let has_owner = is_whole
+        || !piece.name.is_empty()
+        || text_of(&piece).is_empty()
+        || placed.is_some_and(|number| is_repeated_by(&parts[number], &piece));
+    let known = if has_owner { placed } else { parts.receiver(placed) };
     if known.is_none() && !is_whole && is_empty(&piece) {
         return;
     }
-    let number = known.unwrap_or_else(|| begin(parts, &piece));
-    // Once the model continues with another call, no further arguments arrive for the earlier one.
-    if let Some(earlier) = parts.known.current.replace(number).filter(|earlier| *earlier != number)
+    let number = match known {
+        Some(number) => number,
+        None => begin(parts, &piece),
+    };
+    // After the next call begins, no arguments arrive for the earlier one.
+    if let Some(earlier) = parts.known.current.replace(number)
+        && earlier != number
         && parts[earlier].is_complete()
         && !parts.is_blank(earlier)
     {
         parts.close(earlier, false);
     }
-    if let Some(id) = piece.id.as_deref().filter(|_| parts[number].key.call.is_empty()) {
+    if let Some(id) = piece.id.as_deref()
+        && parts[number].key.call.is_empty()
+    {
         parts.learn(number, &PartKey { call: id, ..PartKey::default() });
-        // Once a call is announced, its id does not change.
         if !parts[number].is_announced() {
             parts[number].set("id", id);
         }
@@ -46,7 +54,7 @@ pub(super) fn is_same(known: &StreamedPart, call: &WireCall<'_>) -> bool {
     known.name == call.name && is_same_object(&known.text, &text_of(call))
 }
 
-/// Returns the call that `piece` continues. Its place is its index, or else its id, or else the current call.
+/// Returns the call that `piece` continues, by its index, its id, or else the current call.
 fn find(parts: &Parts, piece: &WireCall<'_>) -> Option<usize> {
     let place = match (piece.index, piece.id.as_deref()) {
         (Some(index), _) => parts.known.by_index.get(&(index as u64)),
@@ -65,14 +73,14 @@ fn begin(parts: &mut Parts, piece: &WireCall<'_>) -> usize {
 
 /// Returns whether `piece` continues the call at its place.
 ///
-/// Some servers send id and name once, and others send them in every piece. Some generate a new id for every piece, and
-/// some give all calls the index 0. Therefore, a place is one call, whatever ids follow, until its arguments are a
-/// complete object.
+/// Some servers send id and name once, others in every piece. Some generate a new id for every piece, and
+/// some give all calls the index 0. A place is therefore one call, whatever ids follow, until its arguments
+/// are a complete object.
 fn is_continued_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_blank = part.text.trim().is_empty();
     let is_awaited = is_blank || part.is_open();
     let has_text = !text_of(piece).trim().is_empty();
-    // Whether the id, or else the index, says that the call is the same.
+    // Whether the id, or else the index, is that of the call.
     let is_sure = match piece.id.as_deref() {
         Some(id) if !part.key.call.is_empty() => id == part.key.call,
         _ => piece.index.is_some(),
@@ -90,23 +98,25 @@ fn is_continued_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     }
 }
 
-/// Returns whether the piece repeats the call in `part`, with the same arguments. If the piece has no id, the
-/// call must have an id, or the piece must have an index.
+/// Returns whether the piece repeats the call in `part`, with the same arguments.
+///
+/// Without an id, the piece must have an index, or the call an id.
 fn is_repeated_by(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
         None => !part.key.call.is_empty() || piece.index.is_some(),
     };
     let is_same_name = piece.name.is_empty() || piece.name == part.name;
-    let text = text_of(piece);
-    let is_same_text = || match text.trim() {
+    if !is_same_call || !is_same_name {
+        return false;
+    }
+    match text_of(piece).trim() {
         "" => part.text.trim().is_empty(),
         text => text == part.text.trim() || part.is_complete() && is_same_object(text, &part.text),
-    };
-    is_same_call && is_same_name && is_same_text()
+    }
 }
 
-/// Returns whether the piece begins the real arguments after an empty object. Some servers send `{}` first.
+/// Returns whether the piece begins the arguments after an empty object, which some servers send.
 fn is_first_text(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     let is_same_call = match &piece.id {
         Some(id) => **id == *part.key.call,
@@ -115,7 +125,9 @@ fn is_first_text(part: &StreamedPart, piece: &WireCall<'_>) -> bool {
     is_same_call && part.text.trim() == "{}" && text_of(piece).trim_start().starts_with('{')
 }
 
-/// Adds a piece to a call. If the call was already returned, its name and arguments do not change.
+/// Adds a piece to a call.
+///
+/// The name and arguments of a returned call do not change.
 fn add(part: &mut StreamedPart, piece: &WireCall<'_>) {
     if !part.is_done {
         add_text(part, piece);
@@ -123,8 +135,8 @@ fn add(part: &mut StreamedPart, piece: &WireCall<'_>) {
     let (Some(fields), Some(received)) = (part.json.as_object_mut(), piece.json.as_object()) else { return };
     overlay(fields, received, |name, _| is_unknown(name));
     let kind = if piece.is_custom { "custom" } else { "function" };
-    let inner = received.get(kind).and_then(Value::as_object);
-    if let Some(inner) = inner.filter(|inner| inner.keys().any(|name| is_unknown(name)))
+    if let Some(Value::Object(inner)) = received.get(kind)
+        && inner.keys().any(|name| is_unknown(name))
         && let Some(unknown) = fields.entry(kind).or_insert_with(|| json!({})).as_object_mut()
     {
         overlay(unknown, inner, |name, _| is_unknown(name));

@@ -1,5 +1,6 @@
-//! Tests of Mistral's API. It differs from Chat Completions: thinking is part of the content, one tool choice has
-//! another name, and messages may have a prefix.
+//! Tests of Mistral's API, which differs from Chat Completions.
+//!
+//! Thinking is part of the content, one tool choice has another name, and messages may have a prefix.
 
 use crate::facts::ApiFormat::OpenAiChat;
 use crate::stream::StreamEvent;
@@ -90,7 +91,7 @@ fn audio_and_documents_have_mistrals_own_form() {
     ]);
     assert_eq!(history.encode_user(&contents), json!({"role": "user", "content": parts}));
     assert_eq!(history.user_losses(&contents), []);
-    // In tool results, they follow in a message of the user, after one of the model.
+    // In tool results, they follow in a user message, after one of the model.
     let call = ToolCall::new("D681PevKs", "read", "{}");
     let result = ToolResult::of(&call, Ok(ToolOutput::new(contents)));
     let messages = history.encode_results(&[result]);

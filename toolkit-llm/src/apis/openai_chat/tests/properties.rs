@@ -17,7 +17,6 @@ fn random_json() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Generates a message with calls of any shape.
 fn message() -> impl Strategy<Value = Value> {
     vec(random_json(), 0..6)
         .prop_map(|calls| Value::from(Map::from_iter([("tool_calls".to_owned(), calls.into())])))
@@ -44,7 +43,7 @@ proptest! {
         check_payload(OpenAiChat, &payload)?;
     }
 
-    /// Each call has a name, and the history has the same ids in the same order, with names and arguments that a service accepts.
+    /// The history has the same ids in the same order, with legal names and arguments.
     #[test]
     fn the_history_contains_every_call(message in message()) {
         let calls = OpenAiChat.parse_calls(&message).unwrap();
@@ -68,12 +67,10 @@ proptest! {
     }
 }
 
-/// Returns a chunk of a stream.
 fn chunk(delta: Value) -> Value {
     json!({"choices": [{"index": 0, "delta": delta}]})
 }
 
-/// Splits a text at the given positions.
 fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
     let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut cuts: Vec<usize> = places.iter().map(|place| *place.get(&bounds)).collect();
@@ -84,8 +81,7 @@ fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
 }
 
 proptest! {
-    /// The stream has the calls of the complete response, regardless of how the response is split and how its calls are
-    /// interleaved.
+    /// The stream has these calls regardless of how the response is split and its calls are interleaved.
     #[test]
     fn a_stream_has_the_calls_of_the_complete_response(
         calls in vec((call(), vec(any::<prop::sample::Index>(), 0..5)), 0..5),
@@ -130,7 +126,6 @@ proptest! {
         prop_assert_eq!(OpenAiChat.parse_calls(&end.body).unwrap(), expected);
     }
 
-    /// A stream of any events yields each call of its response once.
     #[test]
     fn any_stream_yields_each_call_once(deltas in vec(prop_oneof![random_json(), message()], 0..8)) {
         let mut stream = OpenAiChat.accumulator();

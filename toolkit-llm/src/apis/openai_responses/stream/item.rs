@@ -13,7 +13,7 @@ use crate::stream::parts::Parts;
 use serde_json::{Value, json};
 use toolkit_core::call::ToolCall;
 
-/// Returns the type of the item and the location of the text that an event changes. `name` is the name of the event.
+/// Returns the type of the item and the place of the text that the event `name` changes.
 pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> {
     let (item, field, block, text) = match name {
         "function_call_arguments" => (FUNCTION, "arguments", "", "arguments"),
@@ -24,12 +24,14 @@ pub(super) fn place(name: &str, event: &Value) -> Option<(&'static str, Place)> 
         "reasoning_summary_text" | "reasoning_summary" => ("reasoning", "summary", "summary_text", "text"),
         _ => return None,
     };
-    let index = if field == "summary" { "summary_index" } else { "content_index" };
-    let index = event.get(index).and_then(Value::as_u64).filter(|_| !block.is_empty()).unwrap_or_default();
+    let index_field = if field == "summary" { "summary_index" } else { "content_index" };
+    let index = match event.get(index_field).and_then(Value::as_u64) {
+        Some(index) if !block.is_empty() => index,
+        _ => 0,
+    };
     Some((item, Place { field, index, block, text }))
 }
 
-/// Adds the stream event for a text in a block of the type `block`.
 pub(super) fn say(parts: &mut Parts, block: &str, text: &str) {
     match block {
         "output_text" => parts.say(false, text),
@@ -54,36 +56,33 @@ pub(super) fn begin(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
 }
 
 pub(super) fn end(parts: &mut Parts, key: &PartKey<&str>, item: &Value) {
-    // A call that was already returned is complete. A different item with one of its ids is another call.
-    let is_another = |part: &StreamedPart| {
-        let is_same_item = !key.item.is_empty() && key.item == part.key.item && !part.key.is_other_call(key);
-        part.is_yielded() && !is_same_item && !find::may_be_same(part, item)
-    };
-    let known = find::find(parts, key, false).or_else(|| find::find_open(parts, key, item));
-    let known = known.filter(|known| !is_another(&parts[*known]));
+    let placed = find::find(parts, key, false).or_else(|| find::find_open(parts, key, item));
+    let known = placed.filter(|number| !is_another_call(&parts[*number], key, item));
     let number = find::known_or_new(parts, known, key);
     complete(parts, number, item);
 }
 
-/// Replaces a streamed item by the final item that the service sent. If the call in the streamed item was already
-/// returned, a final item with a different call is ignored.
+/// Returns whether an item ends another call than the call in `part`.
+///
+/// A returned call is complete, so a different item with one of its ids is another call.
+fn is_another_call(part: &StreamedPart, key: &PartKey<&str>, item: &Value) -> bool {
+    let is_same_item = find::is_same_item(part, key) && !part.key.is_other_call(key);
+    part.is_yielded() && !is_same_item && !find::may_be_same(part, item)
+}
+
+/// Replaces a streamed item by the final one, unless a different call was returned.
 pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     let part = &mut parts[number];
     let is_new = !part.is_done && part.texts.is_empty();
-    let mut whole = part.json.as_object().cloned().unwrap_or_default();
-    let known = whole.get("arguments").map_or(0, content);
-    // An announced id is kept, and so are arguments that the final item lacks.
-    let is_kept = |name: &str, value: &Value| match name {
-        "call_id" => !part.is_announced() && shared::id(Some(value)).is_some(),
-        "arguments" => content(value) >= known,
-        _ => true,
-    };
-    overlay(&mut whole, item.as_object().unwrap_or(&Fields::new()), is_kept);
-    if whole.get("status").is_some_and(|status| status == "in_progress") {
-        set(&mut whole, "status", "completed");
+    let mut fields = part.json.as_object().cloned().unwrap_or_default();
+    if let Value::Object(item) = item {
+        overlay(&mut fields, item, |name, value| is_final(part, name, value));
     }
-    fill(part, &mut whole, true);
-    let whole = Value::Object(whole);
+    if fields.get("status").is_some_and(|status| status == "in_progress") {
+        set(&mut fields, "status", "completed");
+    }
+    fill(part, &mut fields, true);
+    let whole = Value::Object(fields);
     if !part.is_yielded() || call_of(&part.json) == call_of(&whole) {
         set_item(part, whole);
     }
@@ -97,15 +96,30 @@ pub(super) fn complete(parts: &mut Parts, number: usize, item: &Value) {
     parts.end(number);
 }
 
-/// Ends an item whose end event did not arrive, and sets the `status` of the item.
+/// Returns whether a field of the final item replaces the streamed one.
+///
+/// An announced id is kept, and so are arguments that the final item lacks.
+fn is_final(part: &StreamedPart, name: &str, value: &Value) -> bool {
+    match name {
+        "call_id" => !part.is_announced() && shared::id(Some(value)).is_some(),
+        "arguments" => content(value) >= part.json.get("arguments").map_or(0, content),
+        _ => true,
+    }
+}
+
+/// Ends an item whose end event did not arrive, with this `status`.
 pub(super) fn close(part: &mut StreamedPart, status: &str) {
     let mut item = match part.json.take() {
         Value::Object(item) => item,
         _ => {
-            let key = &part.key;
-            let known = [("type", &key.kind), ("id", &key.item), ("call_id", &key.call)].into_iter();
-            let known = known.filter(|(_, value)| !value.is_empty());
-            known.map(|(name, value)| (name.to_owned(), value.as_str().into())).collect()
+            let PartKey { kind, item, call, .. } = &part.key;
+            let mut known = Fields::new();
+            for (name, value) in [("type", kind), ("id", item), ("call_id", call)] {
+                if !value.is_empty() {
+                    set(&mut known, name, value.as_str());
+                }
+            }
+            known
         }
     };
     fill(part, &mut item, false);
@@ -128,20 +142,23 @@ fn set_item(part: &mut StreamedPart, item: Value) {
 
 /// Fills empty fields of the item with the streamed fragments.
 ///
-/// `is_final` states whether the service sent the item as complete. Reasoning in such an item stays
-/// unchanged.
+/// `is_final` states whether the service sent the item as complete. Its reasoning then stays unchanged.
 fn fill(part: &StreamedPart, item: &mut Fields, is_final: bool) {
     let kind = kind(item).unwrap_or_default().to_owned();
     if kind == "message" {
         item.entry("role").or_insert_with(|| "assistant".into());
     }
-    // The reasoning that the service streams may differ from the reasoning that it expects back.
+    // Streamed reasoning may differ from the reasoning that the service expects back.
     if is_final && kind == "reasoning" {
         return;
     }
     for field in ["arguments", "input", "summary", "content"] {
-        let texts = part.texts.iter().filter(|(place, _)| place.field == field);
-        let values: Vec<Value> = texts.map(|(place, text)| block(*place, text)).collect();
+        let mut values = Vec::new();
+        for (place, text) in &part.texts {
+            if place.field == field {
+                values.push(block(*place, text));
+            }
+        }
         let streamed = values.iter().map(content).max().unwrap_or_default();
         if !values.is_empty() && item.get(field).is_none_or(|known| content(known) < streamed) {
             match values.as_slice() {
@@ -152,7 +169,7 @@ fn fill(part: &StreamedPart, item: &mut Fields, is_final: bool) {
     }
 }
 
-/// Returns how much a field of an item contains: nothing (0), an object without arguments (1), or more (2).
+/// Returns how much a field contains: nothing (0), an object without arguments (1), or more (2).
 pub(super) fn content(field: &Value) -> u8 {
     match field {
         Value::Null => 0,
@@ -166,8 +183,7 @@ pub(super) fn content(field: &Value) -> u8 {
     }
 }
 
-/// Returns the JSON of a text: a block of the type in `place`, or the text itself if `place` has no block
-/// type.
+/// Returns a block with the text, or the text itself if `place` has no block type.
 fn block(place: Place, text: &str) -> Value {
     match place.block {
         "" => text.into(),
@@ -176,7 +192,6 @@ fn block(place: Place, text: &str) -> Value {
     }
 }
 
-/// Reads an item as a call. Returns `None` if the item has no call id.
 fn call_of(item: &Value) -> Option<ToolCall> {
     let call = read_call(item, false)?;
     let id = call.id.as_deref()?.into();

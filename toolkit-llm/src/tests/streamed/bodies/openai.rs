@@ -103,7 +103,7 @@ pub(super) fn openai_responses(answer: &Answer, cuts: &[usize]) -> Body {
     Body { whole, events }
 }
 
-/// Returns the events for the pieces of a text, and the event with the whole text.
+/// Returns the events for the pieces of a text, and for the whole text.
 fn deltas(name: &str, field: &str, item: &str, text: &str, cuts: &[usize]) -> Vec<Value> {
     let pieces = pieces(text, cuts).into_iter();
     let mut events: Vec<Value> = pieces

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// What a server does differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Habit {
     /// After its arguments, a call is sent once more, with the arguments in a string.
@@ -29,7 +28,7 @@ pub(super) enum Habit {
     SameIndex,
     /// No event has an index.
     NoIndex,
-    /// The pieces of arguments have no index, and name their item by the id of its call.
+    /// The pieces of arguments have no index, and name their item by its call id.
     CallIds,
     /// The pieces of arguments have no index and an unknown id.
     UnknownIds,
@@ -56,7 +55,6 @@ pub(super) enum Habit {
 }
 
 impl Habit {
-    /// Returns whether a whole call is sent once more.
     pub(super) fn is_repetition(self) -> bool {
         matches!(self, Self::InString | Self::AtNextIndex | Self::PartAndWhole)
     }
@@ -98,7 +96,6 @@ const INDICES: [&str; 6] = [
     "/contentBlockStop/contentBlockIndex",
 ];
 
-/// The arguments in an event that begins a call.
 const ARGUMENTS: [&str; 8] = [
     "/choices/0/delta/tool_calls/0/function/arguments",
     "/item/arguments",
@@ -110,7 +107,6 @@ const ARGUMENTS: [&str; 8] = [
     "/delta/message/tool_calls/function/arguments",
 ];
 
-/// A piece of arguments in an event of its own.
 const PIECES: [&str; 6] = [
     "/choices/0/delta/tool_calls/0/function/arguments",
     "/delta/partial_json",
@@ -134,7 +130,7 @@ fn at<'a>(event: &'a mut Value, places: &[&str]) -> Option<&'a mut Value> {
     event.pointer_mut(place)
 }
 
-/// Returns the object with the name and the arguments of a call, if the event has both.
+/// Returns the object with the name and the arguments of a call.
 fn call(event: &mut Value) -> Option<&mut Value> {
     let place = ARGUMENTS.iter().map(|place| place.rsplit_once('/').map_or("", |(place, _)| place));
     let places: Vec<&str> =
@@ -161,7 +157,9 @@ fn is_begin(event: &mut Value) -> bool {
     call(event).is_some() && !is_end(event)
 }
 
-/// Changes the events of a stream. The habit changes nothing in APIs without the field.
+/// Changes the events of a stream.
+///
+/// The habit changes nothing in APIs without the field.
 pub(super) fn apply(habit: Habit, events: &mut Vec<Value>) {
     let mut count = 0;
     match habit {
@@ -295,10 +293,8 @@ pub(super) fn apply(habit: Habit, events: &mut Vec<Value>) {
     }
 }
 
-/// The call in a chunk of Chat Completions.
 const CHAT_CALL: &str = "/choices/0/delta/tool_calls/0";
 
-/// Sends each call of Chat Completions once more.
 fn repeat(habit: Habit, events: &mut Vec<Value>) {
     let mut at = 0;
     while at < events.len() {
@@ -353,7 +349,7 @@ fn rename_ends(habit: Habit, events: &mut [Value]) {
     }
 }
 
-/// Gives each piece of arguments of Chat Completions the name of its call, and a new id.
+/// Gives each piece of arguments of Chat Completions its tool name and a new id.
 fn name_pieces(events: &mut [Value]) {
     let mut name = Value::Null;
     for (at, event) in events.iter_mut().enumerate() {

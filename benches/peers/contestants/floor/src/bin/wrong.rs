@@ -1,4 +1,4 @@
-//! The floor with a planted fault, which the check must find: `add` subtracts.
+//! The floor with a fault for the check: `add` subtracts.
 
 use harness::Contestant;
 use peer_floor::Floor;

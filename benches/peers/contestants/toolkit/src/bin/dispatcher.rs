@@ -1,4 +1,4 @@
-//! Calls through a dispatcher, which a program uses that has permissions, retries, limits or listeners.
+//! Calls through a dispatcher, for permissions, retries, limits or listeners.
 
 use harness::Contestant;
 use peer_toolkit::Answer;
