@@ -60,7 +60,9 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     if let Some(namespace) = &model.namespace {
         options.extend(quote!(.with_namespace(#namespace)));
     }
-    let new = Ident::new(if draft.sig.asyncness.is_some() { "new_async" } else { "new" }, Span::call_site());
+    if draft.sig.asyncness.is_some() {
+        options.extend(quote!(.with_async()));
+    }
     if let Some(limit) = draft.attr.timeout {
         let seconds = limit.as_secs();
         let nanos = limit.subsec_nanos();
@@ -84,7 +86,7 @@ fn tool_expr(model: &Model<'_>) -> TokenStream {
     let kind = if draft.generics().is_some() { quote!(let) } else { quote!(static) };
     quote! {
         #kind __CELL: __toolkit::ToolCell = __toolkit::ToolCell::new();
-        __toolkit::Function::#new(#name, #description, #params, #call, #output_schema)
+        __toolkit::Function::new(#name, #description, #params, #call, #output_schema)
             #options
             .tool(&__CELL)
     }

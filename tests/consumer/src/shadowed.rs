@@ -25,7 +25,7 @@ methods! { Extension:
     as_deref as_ref clone context convert decode decode_struct deprecated examples exclusive_maximum exclusive_minimum
     format into_error items json_schema map_metadata max_length maximum min_length minimum multiple_of of_success of_type
     one_of output_schema pattern receiver schema schema_id schema_name shared_receiver shared_schema shared_state split
-    state to_value tool unwrap_or_else with_idempotent with_namespace with_read_only with_receiver
+    state to_value tool unwrap_or_else with_async with_idempotent with_namespace with_read_only with_receiver
     with_state_needs with_struct_args with_tags with_timeout
 }
 

@@ -138,18 +138,11 @@ impl Function {
         }
     }
 
-    /// Describes an `async` function, like [`new`](Self::new).
+    /// Marks the function as `async`.
     #[must_use]
-    #[track_caller]
-    #[inline(never)]
-    pub fn new_async(
-        name: &'static str,
-        description: &'static str,
-        params: &'static [ParamSpec],
-        call: CallFn,
-        returned: Option<OutputType>,
-    ) -> Self {
-        Self { is_async: true, ..Self::new(name, description, params, call, returned) }
+    pub fn with_async(mut self) -> Self {
+        self.is_async = true;
+        self
     }
 
     /// Returns the tool of the function. All tools of this `cell` share the definition.
