@@ -21,9 +21,9 @@ mod views;
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
 pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
-pub(crate) use log::{Log, Position, VERSION};
+pub(crate) use log::{Log, Position, Unsaved, VERSION};
 pub(crate) use run_state::{Frame, RunState};
-pub(crate) use runs::TurnPath;
+pub(crate) use runs::{InputId, TurnPath};
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
 pub(crate) use verdict::accepted_alongside;
@@ -124,10 +124,7 @@ impl Conversation {
             matches!(entry, Entry::Call(_) | Entry::Started(_) | Entry::Result(_) | Entry::ModelEnded(_));
         let at = if is_timeless && self.log.0.is_none() { 0 } else { log::now() };
         if let Some(log) = &self.log.0 {
-            let begins = matches!(entry, Entry::TurnBegan { .. });
-            let turns = self.state.run.as_ref().map_or(0, |run| run.turns);
-            let turn = (begins || self.state.turn.is_some()).then_some(turns + u32::from(begins));
-            log.push(self.node.trim_end_matches('/'), turn, &entry, at);
+            log.push(self.node.trim_end_matches('/'), &entry, at);
         }
         self.state.apply(entry, at / 1_000);
         if let Some(index) = self.state.history.take_changed() {

@@ -33,19 +33,44 @@ pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, Stri
     .await
 }
 
-/// Returns a new id of a run: the time of this process's first run, the process id and a counter.
+/// Returns a new id of a run.
 pub(crate) fn new_id() -> Arc<str> {
+    unique("run_")
+}
+
+/// Returns a new id of a log.
+pub(crate) fn new_log_id() -> Arc<str> {
+    unique("")
+}
+
+/// Returns a unique text: the time of this process's first one, the process id and a counter.
+fn unique(prefix: &str) -> Arc<str> {
     static FIRST: OnceLock<String> = OnceLock::new();
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let first = FIRST.get_or_init(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        format!("run_{now:x}_{:x}_", std::process::id())
+        format!("{now:x}_{:x}_", std::process::id())
     });
-    let mut id = String::with_capacity(first.len() + 16);
+    let mut id = String::with_capacity(prefix.len() + first.len() + 16);
+    id.push_str(prefix);
     id.push_str(first);
     // Writing to a string does not fail.
     let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
     id.into()
+}
+
+/// Shared text in JSON.
+pub(crate) mod shared_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::sync::Arc;
+
+    pub(crate) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
+    }
 }
 
 /// Macros of the core.

@@ -85,6 +85,7 @@ impl<'a> Request<'a> {
         run: Run,
     ) -> Result<RunOutput, RunError> {
         let mut conversation = place.open().await?;
+        let run = if input.is_none() { run.continuing(&conversation) } else { run };
         agent.execute(&mut conversation, input, run).await
     }
 }
@@ -112,6 +113,7 @@ impl<T: ToolParams + Send + 'static> RunAnswer for TypedOutput<T> {
             let answer = Answer::<T>::new(&form)?;
             let run = Run::new(agent.clone(), options, None);
             let mut conversation = place.open().await?;
+            let run = if input.is_none() { run.continuing(&conversation) } else { run };
             agent.answer_as(&mut conversation, input, run, &answer).await
         })
     }

@@ -1,10 +1,11 @@
 //! The work of a run: an agent answers in a conversation.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::{Conversation, Stop};
+use crate::conversation::{Conversation, InputId, Stop};
 use crate::error::{AgentError, RunError};
 use crate::output::RunOutput;
 use crate::pending::Decisions;
+use crate::session::EndReason;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_llm::UserMessage;
@@ -29,7 +30,10 @@ impl Agent {
         run: &Run,
     ) -> Result<RunOutput, AgentError> {
         match input {
-            Some(input) => conversation.begin_run(input, run.0.answers_only),
+            Some(input) => {
+                let id = if run.is_outermost() { run.input_id() } else { InputId::default() };
+                conversation.begin_run(input, run.0.answers_only, &id);
+            }
             None => {
                 if run.is_outermost() {
                     check_resumed(&run.0.place.decisions, conversation)?;
@@ -39,8 +43,7 @@ impl Agent {
                     ControlFlow::Continue(_) => {}
                     ControlFlow::Break(output) => {
                         // Save again, because the last save may have failed.
-                        run.0.budget.resume(conversation.spent());
-                        run.save(conversation).await?;
+                        run.save_again(conversation).await?;
                         return Ok(output);
                     }
                 }
@@ -63,11 +66,11 @@ impl Agent {
         let output = match output {
             Ok(()) => Ok(conversation.end_run()),
             Err(AgentError::Interrupted { .. }) => {
-                conversation.stop_run(Stop::Interrupted);
+                conversation.stop_run(EndReason::Waiting.into());
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
             Err(error) => {
-                conversation.stop_run(if error.keeps_the_turn() { Stop::Dropped } else { Stop::Failed });
+                conversation.stop_run(Stop::from(&error));
                 Err(error)
             }
         };
@@ -100,7 +103,7 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         if self.is_dropped {
             self.run.connect(self.conversation);
-            self.conversation.stop_run(Stop::Dropped);
+            self.conversation.stop_run(EndReason::Dropped.into());
             if self.run.is_outermost() {
                 self.run.save_dropped(self.conversation);
             }

@@ -1,14 +1,16 @@
 //! Sessions: conversations, and the session values that they share, in a store.
 
 mod history_tool;
+mod info;
 mod journal;
 mod memory;
 pub(crate) mod sessions;
 mod store;
 
-pub(crate) use journal::{Journal, Save};
+pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
+pub(crate) use journal::{Journal, RunningSave};
 pub use memory::MemoryStore;
 pub use sessions::{SavedConversation, UserSessions};
 pub use store::{
-    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+    ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, StoreError,
 };

@@ -3,7 +3,7 @@
 use super::Agent;
 use super::run_end::RunEnd;
 use crate::answer::ExpectedAnswer;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, InputId};
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::{lock, new_id};
@@ -11,7 +11,7 @@ use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
 use crate::session::sessions::Sessions;
-use crate::session::{Journal, Save, StoreError};
+use crate::session::{Journal, RunningSave, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -71,6 +71,10 @@ pub(crate) struct LogPlace {
 #[derive(Default)]
 pub(crate) struct Shared {
     invocation_id: Arc<str>,
+    /// Whether the program has given the id.
+    is_named: bool,
+    /// The id that the client gave to the input.
+    message_id: String,
     events: Option<UnboundedSender<RunEvent>>,
     /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
@@ -93,10 +97,13 @@ impl Run {
 
     pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
+        let is_named = options.invocation_id.is_some();
         let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
         let shared = Shared {
             context: options.context.with_invocation_id(invocation_id.clone()),
             invocation_id,
+            is_named,
+            message_id: options.message_id,
             events,
             traced_messages: options.traced_messages,
             ..Shared::default()
@@ -218,12 +225,13 @@ impl Run {
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         let Some(journal) = journal else { return Ok(()) };
         let budget = self.0.budget.clone();
-        let saved = match journal.save(conversation.session_values(), move || budget.sum_of_run()).await {
-            Save::Ended(saved) => saved,
+        let (values, summary) = (conversation.session_values(), conversation.summary());
+        let saved = match journal.save(values, summary, move || budget.sum_of_run()).await {
+            RunningSave::Ended(saved) => saved,
             // Boxed, because most saves have ended, and a run's future has room for several.
-            save @ Save::Running(_) => Box::pin(self.until_late(save.finish())).await?,
+            save @ RunningSave::Running(_) => Box::pin(self.until_late(save.finish())).await?,
             // No task can finish a save that was dropped, so this save is not interrupted.
-            save @ Save::Waiting(_) => save.finish().await,
+            save @ RunningSave::Waiting(_) => save.finish().await,
         };
         if saved.as_ref().is_err_and(StoreError::is_conflict) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
@@ -231,14 +239,41 @@ impl Run {
         Ok(saved?)
     }
 
+    /// Saves a conversation whose run has ended before, if its last save has failed.
+    pub(crate) async fn save_again(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        let spent = conversation.attempt_spent();
+        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
+        let Some(journal) = journal else { return Ok(()) };
+        let saved = journal.save(conversation.session_values(), conversation.summary(), move || spent).await;
+        Ok(saved.finish().await?)
+    }
+
+    /// Returns the run with the id of the conversation's latest run, which it continues. An id of the program's
+    /// stays.
+    pub(crate) fn continuing(mut self, conversation: &Conversation) -> Self {
+        let id = conversation.run_id();
+        if !id.is_empty()
+            && let Some(shared) = Arc::get_mut(&mut self.0).and_then(|run| Arc::get_mut(&mut run.shared))
+            && !shared.is_named
+        {
+            shared.context = std::mem::take(&mut shared.context).with_invocation_id(id.clone());
+            shared.invocation_id = id;
+        }
+        self
+    }
+
+    pub(crate) fn input_id(&self) -> InputId {
+        InputId { run: self.0.shared.invocation_id.clone(), message: self.0.shared.message_id.clone() }
+    }
+
     /// Saves the new entries in a task of its own, because the run's future is dropped.
     pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
         conversation.set_spent(self.0.budget.sum_of_run());
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
-            let values = conversation.session_values();
+            let (values, summary) = (conversation.session_values(), conversation.summary());
             let spent = self.0.budget.sum_of_run();
-            runtime.spawn(async move { journal.save(values, move || spent).await.finish().await });
+            runtime.spawn(async move { journal.save(values, summary, move || spent).await.finish().await });
         }
     }
 

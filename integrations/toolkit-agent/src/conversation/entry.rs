@@ -2,11 +2,14 @@
 
 use super::Compacted;
 use super::State;
+use crate::error::AgentError;
 use crate::output::{AgentOutput, Spent};
 use crate::pending::Decision;
+use crate::session::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolResult};
 use toolkit_llm::FinishReason;
@@ -22,6 +25,9 @@ pub(crate) enum Entry {
     Log {
         /// The format's version.
         version: u32,
+        /// The id of the log, which no other log has.
+        #[serde(with = "crate::helpers::shared_text")]
+        id: Arc<str>,
     },
     /// The conversation so far, without entries.
     Snapshot(Box<State>),
@@ -47,13 +53,31 @@ pub(crate) enum Entry {
         /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_attempt: bool,
+        /// The id of the run.
+        #[serde(default, with = "crate::helpers::shared_text", skip_serializing_if = "str::is_empty")]
+        run: Arc<str>,
+        /// The id that the client gave to the input.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
     },
-    /// A process continues the unfinished run.
+    /// A process continues the unfinished run: another attempt.
     Resumed,
-    /// What the run has spent so far.
+    /// What this attempt has spent so far.
     Spent(Spent),
     /// The run has stopped without an answer.
     Stopped(Stop),
+    /// The run reads another input at its next turn.
+    Steered {
+        input: UserMessage,
+        /// The id of the input, by which it is submitted once.
+        #[serde(default, with = "crate::helpers::shared_text", skip_serializing_if = "str::is_empty")]
+        run: Arc<str>,
+        /// The id that the client gave to the input.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// The program has given the conversation a title.
+    Titled(String),
     /// The run has ended with the answer of its agent.
     Ended,
 
@@ -110,11 +134,14 @@ pub(crate) enum Entry {
     Result(Box<ToolResult>),
     /// A call waits for the program.
     Pending { call: usize, reason: Pending },
-    /// A pending call may run. `decision` is missing for an agent whose own calls were decided.
+    /// A pending call was decided. `decision` is missing for an agent whose own calls were decided.
     Decided {
         call: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
+        /// Who has decided, if it is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        by: String,
     },
     /// The session changes of the results so far are applied.
     Applied,
@@ -184,14 +211,31 @@ pub(crate) struct TurnAnswer {
     pub(crate) escalate: bool,
 }
 
-/// The end of a run without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stop {
-    Interrupted,
-    /// The run has failed, was cancelled or reached a limit.
-    Failed,
-    Dropped,
+/// The end of an attempt without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Stop {
+    pub(crate) reason: EndReason,
+    /// Whether another attempt continues the unchanged turn, although the run has failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) keeps_turn: bool,
+}
+
+impl Stop {
+    pub(super) fn ends_turn(&self) -> bool {
+        !self.keeps_turn && !matches!(self.reason, EndReason::Waiting | EndReason::Dropped)
+    }
+}
+
+impl From<EndReason> for Stop {
+    fn from(reason: EndReason) -> Self {
+        Self { reason, keeps_turn: false }
+    }
+}
+
+impl From<&AgentError> for Stop {
+    fn from(error: &AgentError) -> Self {
+        Self { reason: error.reason(), keeps_turn: error.keeps_the_turn() }
+    }
 }
 
 /// What becomes of a complete turn.

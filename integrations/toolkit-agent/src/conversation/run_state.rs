@@ -1,12 +1,16 @@
 //! The state of the latest run of a conversation.
 
 use crate::output::{AgentOutput, Spent};
+use crate::session::EndReason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunState {
+    #[serde(skip_serializing_if = "str::is_empty", with = "crate::helpers::shared_text")]
+    pub(super) id: Arc<str>,
     /// The index of the first message.
     pub(super) begin: usize,
     /// The index of the original question, if the run repeats an invalid answer.
@@ -22,7 +26,15 @@ pub(crate) struct RunState {
     /// The answer, if the run has ended with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<AgentOutput>,
-    pub(super) spent: Spent,
+    /// How many times a process has begun to work on the run.
+    pub(super) attempts: u32,
+    /// What the attempts before the latest one have spent.
+    #[serde(skip_serializing_if = "Spent::is_zero")]
+    pub(super) earlier_spent: Spent,
+    pub(super) attempt_spent: Spent,
+    /// Why the latest attempt has stopped, and when, in seconds since 1970.
+    pub(super) reason: EndReason,
+    pub(super) stopped_at: u64,
     pub(super) turns: u32,
     /// The number of parallel agents whose messages have joined the conversation.
     #[serde(skip_serializing_if = "is_zero")]
@@ -37,6 +49,13 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl RunState {
+    /// Returns what all attempts have spent.
+    pub(super) fn spent(&self) -> Spent {
+        let mut spent = self.earlier_spent;
+        spent += self.attempt_spent;
+        spent
+    }
+
     /// Returns the index of the first message, or of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)

@@ -5,6 +5,7 @@ use super::branches::is_branch;
 use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
+use crate::session::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
@@ -25,14 +26,32 @@ impl TurnPath {
     }
 }
 
+/// The ids of an input: that of its run, and the one that the client gave to the message.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InputId {
+    pub(crate) run: Arc<str>,
+    pub(crate) message: String,
+}
+
 impl Conversation {
     /// Begins a run with `input`, and abandons an unfinished one. `is_attempt` tells whether it repeats the
     /// latest one, with feedback as its input.
-    pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
+    pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: &InputId) {
         self.live.depth = 0;
         self.live.resumed = 0;
         self.keep_arrived();
-        self.record(Entry::RunBegan { input, is_attempt });
+        let InputId { run, message } = id.clone();
+        self.record(Entry::RunBegan { input, is_attempt, run, message });
+    }
+
+    /// Returns the id of the latest run, or an empty string.
+    pub(crate) fn run_id(&self) -> Arc<str> {
+        self.state.run.as_ref().map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// Returns what lists tell of the conversation. `None` for that of a called or parallel agent.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        self.node.is_empty().then(|| Summary { title: self.state.title.clone(), status: self.state.status() })
     }
 
     /// Records that a run works in this conversation, until the returned value is dropped.
@@ -78,13 +97,14 @@ impl Conversation {
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         if let Some(output) = self.finished() {
             let begin = self.begin_of_run();
-            return ControlFlow::Break(output.in_run(self.spent(), self.messages_since(begin)));
+            let messages = self.messages_since(begin);
+            return ControlFlow::Break(output.in_run(self.run_spent(), self.attempt_spent(), messages));
         }
         self.keep_arrived();
         self.record(Entry::Resumed);
         self.live.depth = 0;
         self.live.resumed = self.frames().len();
-        ControlFlow::Continue(self.spent())
+        ControlFlow::Continue(self.run_spent())
     }
 
     /// Returns the output of the latest run, if it has answered and no message was added afterwards.
@@ -127,7 +147,7 @@ impl Conversation {
             Some(output) => output.clone(),
             None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
         };
-        Some(output.in_run(run.spent, messages))
+        Some(output.in_run(run.spent(), run.attempt_spent, messages))
     }
 
     /// Ends an answered run, and returns its output.
@@ -138,21 +158,35 @@ impl Conversation {
         self.latest_run().unwrap_or_default()
     }
 
-    pub(crate) fn spent(&self) -> Spent {
-        self.state.spent()
+    /// Returns what all runs have spent.
+    ///
+    /// After a process was killed, its open model call is missing.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let mut spent = self.state.earlier_runs;
+        spent += self.run_spent();
+        spent
     }
 
-    /// Logs what the enclosing run has spent so far, before an entry that tells why.
+    fn run_spent(&self) -> Spent {
+        self.state.run.as_ref().map(RunState::spent).unwrap_or_default()
+    }
+
+    pub(crate) fn attempt_spent(&self) -> Spent {
+        self.state.attempt_spent()
+    }
+
+    /// Logs what the enclosing attempt has spent so far, before an entry that tells why.
     pub(crate) fn log_spent(&self, spent: impl FnOnce() -> Spent) {
         if let Some(log) = &self.log.0 {
             log.spend(spent);
         }
     }
 
-    /// Sets what the run has spent so far. A save writes it.
+    /// Sets what the attempt has spent so far. A save writes it.
     pub(crate) fn set_spent(&mut self, spent: Spent) {
         if let Some(run) = &mut self.state.run {
-            run.spent = spent;
+            run.attempt_spent = spent;
         }
     }
 
@@ -329,8 +363,8 @@ fn listed(names: &[String]) -> String {
 }
 
 impl State {
-    pub(super) fn spent(&self) -> Spent {
-        self.run.as_ref().map(|run| run.spent).unwrap_or_default()
+    pub(super) fn attempt_spent(&self) -> Spent {
+        self.run.as_ref().map(|run| run.attempt_spent).unwrap_or_default()
     }
 
     pub(crate) fn is_pending(&self) -> bool {

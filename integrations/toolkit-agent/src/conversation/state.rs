@@ -5,9 +5,11 @@ use super::Turn;
 use super::history::History;
 use super::{Entry, Stop};
 use super::{Frame, RunState};
-use crate::output::AgentOutput;
+use crate::output::{AgentOutput, Spent};
+use crate::session::{EndReason, RunStatus};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use toolkit_llm::{Message, UserMessage};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,6 +21,14 @@ pub(crate) struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunState>,
     pub(super) runs: u32,
+    /// What the runs before the latest one have spent.
+    #[serde(skip_serializing_if = "Spent::is_zero")]
+    pub(super) earlier_runs: Spent,
+    /// The ids of the inputs so far.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) inputs: BTreeSet<String>,
+    #[serde(skip_serializing_if = "str::is_empty", with = "crate::helpers::shared_text")]
+    pub(super) title: Arc<str>,
     #[serde(skip_serializing_if = "Compactions::is_empty")]
     pub(super) compactions: Compactions,
     /// The unfinished conversations of agents called as tools, by their call, and of parallel agents.
@@ -47,9 +57,11 @@ impl State {
             Entry::Abandoned => self.give_up_run(at),
             Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
 
-            Entry::RunBegan { input, is_attempt } => self.begin_run(input, is_attempt, at),
+            Entry::RunBegan { input, is_attempt, run, .. } => self.begin_run(input, is_attempt, run, at),
+            Entry::Steered { input, run, .. } => self.steer(input, run, at),
+            Entry::Titled(title) => self.title = title.into(),
             Entry::Resumed => self.resume(),
-            Entry::Spent(spent) => self.run().spent = spent,
+            Entry::Spent(spent) => self.run().attempt_spent = spent,
             Entry::Stopped(stop) => self.stop(stop, at),
             Entry::Ended => self.end_run(at),
 
@@ -82,7 +94,7 @@ impl State {
             Entry::Started(calls) => self.turn().start(calls),
             Entry::Result(result) => self.add_result(*result),
             Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
-            Entry::Decided { call, decision } => self.turn().decide(call, decision),
+            Entry::Decided { call, decision, .. } => self.turn().decide(call, decision),
             Entry::Applied => self.turn().set_applied(),
             Entry::AnswersChecked => self.turn().checks_answers = true,
             Entry::ModelEnded(end) => self.end_message(*end),
@@ -124,37 +136,66 @@ impl State {
         format!("{}.{turns}.{position}", self.runs)
     }
 
-    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, at: u64) {
-        let before = self.run.as_ref().filter(|_| is_attempt);
-        let question = before.map(RunState::first);
-        let invalid_answers = before.map_or(0, |run| run.invalid_answers);
+    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: Arc<str>, at: u64) {
+        let mut run = RunState { id: id.clone(), is_working: true, attempts: 1, ..RunState::default() };
+        if let Some(before) = self.run.as_ref().filter(|_| is_attempt) {
+            run.question = Some(before.first());
+            run.invalid_answers = before.invalid_answers;
+            // The repetition belongs to the same attempt of the program.
+            run.attempts = before.attempts;
+            run.earlier_spent = before.earlier_spent;
+            run.attempt_spent = before.attempt_spent;
+            self.run = Some(RunState::default());
+        }
         self.give_up_run(at);
         self.runs += 1;
-        let begin = self.history.len();
-        let run = RunState { begin, question, invalid_answers, is_working: true, ..RunState::default() };
+        run.begin = self.history.len();
         self.run = Some(run);
+        self.add_input(input, id, at);
+    }
+
+    fn steer(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
+        self.stop_turn(false, at);
+        self.add_input(input, id, at);
+    }
+
+    fn add_input(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
+        if self.title.is_empty() {
+            self.title = title_of(&input).into();
+        }
+        if !id.is_empty() {
+            self.inputs.insert(id.to_string());
+        }
         self.history.add(Message::User(input), at);
     }
 
     fn resume(&mut self) {
         let begin = self.history.len();
         if self.run.as_ref().is_none_or(|run| run.end.is_some()) {
+            self.give_up_run_state();
             self.runs += 1;
             self.run = Some(RunState { begin, ..RunState::default() });
         }
-        self.run().is_working = true;
+        let run = self.run();
+        run.is_working = true;
+        run.attempts += 1;
+        run.earlier_spent += std::mem::take(&mut run.attempt_spent);
     }
 
     fn stop(&mut self, stop: Stop, at: u64) {
-        self.run().is_working = false;
-        if stop == Stop::Interrupted
+        let ends_turn = stop.ends_turn();
+        let run = self.run();
+        run.is_working = false;
+        run.stopped_at = at;
+        run.reason = stop.reason;
+        if run.reason == EndReason::Waiting
             && let Some(turn) = &mut self.turn
         {
             // The run's batch has applied the changes of its results.
             turn.set_applied();
         }
         // Pending calls can still be decided.
-        if stop == Stop::Failed && !self.is_pending() {
+        if ends_turn && !self.is_pending() {
             self.stop_turn(false, at);
         }
     }
@@ -207,7 +248,32 @@ impl State {
 
     fn give_up_run(&mut self, at: u64) {
         self.give_up_work(at);
-        self.run = None;
+        self.give_up_run_state();
+    }
+
+    fn give_up_run_state(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.earlier_runs += run.spent();
+        }
+    }
+
+    /// Returns how the latest run stands.
+    pub(super) fn status(&self) -> RunStatus {
+        let Some(state) = &self.run else { return RunStatus::Idle };
+        let run = state.id.clone();
+        if state.is_working {
+            return RunStatus::Working { run, attempt: state.attempts };
+        }
+        if state.end.is_some() {
+            return RunStatus::Ended { run, reason: EndReason::Answered };
+        }
+        let mut calls = Vec::new();
+        self.waiting("", &mut calls);
+        if calls.is_empty() {
+            RunStatus::Ended { run, reason: state.reason.clone() }
+        } else {
+            RunStatus::Waiting { run, since: state.stopped_at, calls }
+        }
     }
 
     fn remove_first(&mut self, count: usize) {
@@ -224,5 +290,17 @@ impl State {
         let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
         let answer = frame.and_then(|frame| frame.answer.as_ref());
         answer.map_or_else(|| self.history.last_answer(), |answer| &answer.text)
+    }
+}
+
+/// The most characters of a title that is the beginning of an input.
+const TITLE: usize = 60;
+
+fn title_of(input: &UserMessage) -> String {
+    let text = input.to_text();
+    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
     }
 }

@@ -112,10 +112,16 @@ impl Conversation {
     }
 
     /// Notes that a pending call was decided and runs.
-    pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>) {
+    pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>, by: &str) {
         if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
-            self.record(Entry::Decided { call, decision });
+            self.record(Entry::Decided { call, decision, by: by.to_owned() });
         }
+    }
+
+    /// Adds the result that a decision gives a pending call, and notes who has decided.
+    pub(crate) fn note_decided(&mut self, call: usize, decision: Decision, by: &str) {
+        // After the result: a call whose decision alone is in the log would run.
+        self.record(Entry::Decided { call, decision: Some(decision), by: by.to_owned() });
     }
 
     /// Applies the session changes that a stopped run has left in the turn's results.

@@ -1,9 +1,9 @@
 //! The conversations of a program, and the session values that they share.
 
+use super::info::ConversationInfo;
 use super::memory::MemoryStore;
 use super::store::{
-    ConversationInfo, ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply,
-    check_value,
+    ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
 };
 use crate::conversation::Conversation;
 use crate::helpers::lock;
@@ -127,9 +127,11 @@ impl Sessions {
     /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
-        let spent = conversation.spent();
+        let spent = conversation.attempt_spent();
         let values = conversation.session_values();
-        self.journal(conversation).save(values, move || spent).await.finish().await
+        let journal = self.journal(conversation);
+        let summary = conversation.summary();
+        journal.save(values, summary, move || spent).await.finish().await
     }
 
     /// Saves the conversation, and deletes from its log what it no longer contains: blocked inputs,

@@ -116,9 +116,7 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     let output = agent.join_run(copy, run).await;
     match &output {
         Ok(_) => drop(copy.end_run()),
-        Err(AgentError::Interrupted { .. }) => copy.stop_run(Stop::Interrupted),
-        Err(error) if error.keeps_the_turn() => copy.stop_run(Stop::Dropped),
-        Err(_) => copy.stop_run(Stop::Failed),
+        Err(error) => copy.stop_run(Stop::from(error)),
     }
     let saved = run.save(copy).await;
     let saved_output = match saved {

@@ -191,11 +191,17 @@ impl TurnCalls<'_> {
                 self.scope.run.0.budget.take_tool_call();
             }
             let decisions = &self.scope.run.0.place.decisions;
-            let decision = decisions.get(&self.conversation.path_of_call(*position)).cloned();
-            self.conversation.decide(*position, decision);
+            let id = self.conversation.path_of_call(*position);
+            self.conversation.decide(*position, decisions.get(&id).cloned(), decisions.decider(&id));
         }
         for result in restart.results {
+            let position = result.position;
             self.keep(result);
+            let decisions = &self.scope.run.0.place.decisions;
+            let id = self.conversation.path_of_call(position);
+            if let Some(decision) = decisions.get(&id).cloned() {
+                self.conversation.note_decided(position, decision, decisions.decider(&id));
+            }
         }
         self.conversation.start_calls(restart.positions.clone());
         // Saved before the calls run, so that they are not pending again after a crash.
