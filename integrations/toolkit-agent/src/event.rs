@@ -3,6 +3,7 @@
 use crate::guardrail::GuardAction;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
+use crate::session::EndReason;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use toolkit_core::error::Pending;
@@ -303,6 +304,15 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
+    /// The run has stopped without an answer; this is the last event of a run that has an
+    /// [owner](crate::runs). The stream of another run ends with an error.
+    #[non_exhaustive]
+    Stopped {
+        /// Why.
+        reason: EndReason,
+        /// The output so far.
+        output: Box<RunOutput>,
+    },
     /// The run has stopped because calls wait for the program; this is the last event.
     /// [`Agent::resume`](crate::Agent::resume) continues it.
     #[non_exhaustive]
@@ -353,7 +363,7 @@ impl RunEvent {
             | Self::BranchFailed { within, .. }
             | Self::AgentEnded { within, .. }
             | Self::Custom { within, .. } => within,
-            Self::Finished { .. } | Self::Waiting { .. } => &[],
+            Self::Finished { .. } | Self::Stopped { .. } | Self::Waiting { .. } => &[],
         }
     }
 }
