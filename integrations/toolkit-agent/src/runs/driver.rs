@@ -65,6 +65,8 @@ impl Active {
     }
 
     pub(super) fn wake(&self) {
+        // At the next turn already, even if the inbox was not looked at before.
+        self.is_steered.store(true, Ordering::Relaxed);
         self.has_news.store(true, Ordering::Release);
         self.news.notify_one();
     }
@@ -179,7 +181,8 @@ impl Worker<'_> {
                 Ok(Next::Step)
             }
             Step::Begin(input) => self.run(conversation, *input).await,
-            Step::Resume { decisions, taken } => self.resume(conversation, decisions, &taken).await,
+            Step::Resume { decisions, taken } => self.resume(conversation, decisions, &taken, false).await,
+            Step::Interrupt => self.resume(conversation, Decisions::new(), &[], true).await,
             Step::Wait(second) => self.wait(&conversation, second).await,
         }
     }
@@ -221,9 +224,13 @@ impl Worker<'_> {
         mut conversation: Conversation,
         decisions: Decisions,
         taken: &[u64],
+        is_cancelled: bool,
     ) -> Result<Next, StoreError> {
         conversation.take_up(taken);
         let cancellation = self.set_current(conversation.run_id());
+        if is_cancelled {
+            cancellation.cancel();
+        }
         let mut request = self.inner.agent.resume(&mut conversation).decide(decisions);
         if let Some(limits) = self.inner.limits.clone() {
             request = request.limits(limits);
@@ -268,7 +275,7 @@ impl Worker<'_> {
             self.active.is_steered.store(has_steering(&inbox), Ordering::Relaxed);
             if let Some(current) = &*lock(&self.active.current) {
                 let is_cancelled = inbox.cancelled.iter().any(|item| *item.item == *current.run);
-                let is_interrupted = inbox.inputs.iter().any(|input| input.item.mode == InputMode::Interrupt);
+                let is_interrupted = inbox.inputs.iter().any(|input| input.item.interrupts(now()));
                 if is_cancelled || is_interrupted {
                     current.cancellation.cancel();
                 }
