@@ -38,6 +38,8 @@ pub(super) struct Active {
     has_news: AtomicBool,
     /// Whether the inbox may have an input that steers.
     is_steered: AtomicBool,
+    /// Whether a run that is noted as working is to be continued.
+    takes_over: AtomicBool,
     news: Notify,
 }
 
@@ -56,6 +58,7 @@ impl Active {
             current: Mutex::default(),
             has_news: AtomicBool::new(false),
             is_steered: AtomicBool::new(false),
+            takes_over: AtomicBool::new(false),
             news: Notify::new(),
         }
     }
@@ -64,7 +67,8 @@ impl Active {
         ConversationKey { user: &self.user, id: &self.id }
     }
 
-    pub(super) fn wake(&self) {
+    pub(super) fn wake(&self, takes_over: bool) {
+        self.takes_over.fetch_or(takes_over, Ordering::Relaxed);
         // At the next turn already, even if the inbox was not looked at before.
         self.is_steered.store(true, Ordering::Relaxed);
         self.has_news.store(true, Ordering::Release);
@@ -117,10 +121,12 @@ enum Next {
 }
 
 /// Works on a conversation until nothing is left to do.
-pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>, mut takes_over: bool) {
+pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
     let retire = Retire { inner: inner.clone(), active: active.clone() };
+    let mut takes_over = false;
     let mut failures = 0;
     loop {
+        takes_over |= active.takes_over.swap(false, Ordering::Relaxed);
         let next = Worker { inner: &inner, active: &active }.advance(takes_over).await;
         match next {
             Ok(Next::Step) => failures = 0,

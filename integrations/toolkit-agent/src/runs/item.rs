@@ -39,7 +39,13 @@ impl InputItem {
     }
 
     pub(super) fn new(input: UserMessage) -> Self {
-        Self { input, mode: InputMode::default(), message: String::new(), not_before: 0, ticket: String::new() }
+        Self {
+            input,
+            mode: InputMode::default(),
+            message: String::new(),
+            not_before: 0,
+            ticket: String::new(),
+        }
     }
 }
 

@@ -135,12 +135,13 @@ impl LocalRuns {
         let mut active = lock(&self.inner.active);
         let name = (key.user.to_owned(), key.id.to_owned());
         if let Some(known) = active.get(&name) {
-            known.wake();
+            known.wake(takes_over);
             return known.clone();
         }
         let new = Arc::new(Active::new(key));
+        new.wake(takes_over);
         active.insert(name, new.clone());
-        tokio::spawn(drive(self.inner.clone(), new.clone(), takes_over));
+        tokio::spawn(drive(self.inner.clone(), new.clone()));
         new
     }
 
