@@ -4,6 +4,7 @@ use crate::guardrail::GuardAction;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::error::Pending;
 use toolkit_core::events::ToolEvent;
@@ -85,6 +86,9 @@ pub enum RunEvent {
     Text {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The piece.
         text: String,
         /// The enclosing calls and agents.
@@ -96,6 +100,9 @@ pub enum RunEvent {
     Reasoning {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The piece.
         text: String,
         /// The enclosing calls and agents.
@@ -107,7 +114,13 @@ pub enum RunEvent {
     CallStarted {
         /// The answering agent.
         agent: String,
-        /// The id of the call.
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// The tool's name, as the model wrote it.
         tool: String,
@@ -123,7 +136,13 @@ pub enum RunEvent {
     CallArguments {
         /// The answering agent.
         agent: String,
-        /// The id of the call.
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// The piece.
         piece: String,
@@ -136,6 +155,9 @@ pub enum RunEvent {
     Tool {
         /// The agent that made the call.
         agent: String,
+        /// The key of the call. `None` for a call that a tool makes itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// The event.
         event: Box<ToolEvent>,
         /// The enclosing calls and agents.
@@ -148,6 +170,9 @@ pub enum RunEvent {
     HostedCall {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The call, with its output if it has arrived.
         call: Box<HostedCall>,
         /// The enclosing calls and agents.
@@ -159,6 +184,9 @@ pub enum RunEvent {
     Result {
         /// The agent that made the call.
         agent: String,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
         /// The result.
         result: Box<ToolResult>,
         /// The enclosing calls and agents.
@@ -171,11 +199,11 @@ pub enum RunEvent {
     CallPending {
         /// The agent that made the call.
         agent: String,
-        /// The key of the call in [`Decisions`](crate::Decisions), like
-        /// [`PendingCall::id`](crate::PendingCall::id). If the call waits for calls of the called agent,
-        /// the decisions are about those.
-        id: String,
-        /// The id of the call.
+        /// The key of the call. If the call waits for calls of the called agent, the decisions are about
+        /// those.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// Why the call waits.
         reason: Pending,
@@ -186,6 +214,9 @@ pub enum RunEvent {
     /// A complete message of the model.
     #[non_exhaustive]
     Message {
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The message, with its [author](AssistantMessage::agent).
         message: Box<AssistantMessage>,
         /// The enclosing calls and agents.

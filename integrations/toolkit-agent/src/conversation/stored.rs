@@ -92,7 +92,7 @@ fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
 #[derive(Default)]
 pub(crate) struct LogReader {
     /// The number of the next entry.
-    next: u64,
+    pub(super) next: u64,
     header: Option<Header>,
     /// The id of the log, once its first entry was read.
     pub(crate) id: Arc<str>,
