@@ -3,11 +3,13 @@
 mod call_ids;
 mod called;
 mod custom;
+mod owner;
 mod run_end;
 mod shared;
 
 pub(crate) use call_ids::CallIds;
 pub(crate) use called::{Called, CalledAgents, Caller, OpenCall, Reported};
+pub(crate) use owner::{RunOwner, Sink, SteeredInput};
 pub use shared::Run;
 
 use crate::conversation::Conversation;

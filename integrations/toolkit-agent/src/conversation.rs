@@ -9,6 +9,7 @@ mod inputs;
 mod interrupted_calls;
 mod log;
 mod native;
+mod owned;
 mod past;
 mod run_state;
 mod runs;

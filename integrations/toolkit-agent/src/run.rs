@@ -107,6 +107,10 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         if self.is_dropped {
             self.run.connect(self.conversation);
+            if self.run.is_owned() {
+                // The process ends, and the next one takes the run over.
+                return;
+            }
             self.conversation.stop_run(EndReason::Dropped.into());
             if self.run.is_outermost() {
                 self.run.save_dropped(self.conversation);

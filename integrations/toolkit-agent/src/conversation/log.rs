@@ -184,6 +184,11 @@ impl Position {
         }
     }
 
+    /// Returns the number of saved entries.
+    pub(super) fn saved(&self) -> u64 {
+        if self.unsaved.is_empty() { self.next } else { self.first }
+    }
+
     /// Puts entries that could not be saved before those that wait.
     pub(crate) fn restore(&mut self, unsaved: Unsaved) {
         let Unsaved { entries, first, taken, .. } = unsaved;

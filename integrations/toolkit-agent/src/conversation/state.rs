@@ -107,6 +107,16 @@ impl State {
         }
     }
 
+    /// Returns the path to a call of the conversation at the path `node`.
+    pub(super) fn path_of_call(&self, node: &str, position: usize) -> String {
+        let mut state = self;
+        for key in node.split('/') {
+            state = state.children.get(key).unwrap_or(state);
+        }
+        let key = state.call_key(position);
+        if node.is_empty() { key } else { format!("{node}/{key}") }
+    }
+
     /// Notes, after the log was read, which calls of unfinished turns have own entries.
     pub(super) fn note_entries(&mut self) {
         if let Some(mut turn) = self.turn.take() {

@@ -2,7 +2,6 @@
 
 use crate::event::RunEvent;
 use crate::pending::Decision;
-use crate::session::EndReason;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use toolkit_llm::{Message, Messages, UserMessage};
@@ -56,8 +55,6 @@ pub enum EntryKind {
         /// The number of the attempt at the run, from 1.
         attempt: u32,
     },
-    /// The run has stopped without an answer, or waits for the program.
-    Stopped(EndReason),
     /// The program has ended the unfinished run.
     Abandoned,
     /// An agent calls its model.

@@ -75,6 +75,10 @@ impl Sessions {
         Self { inner: Arc::new(inner), error_details: false }
     }
 
+    pub(crate) fn store(&self) -> &dyn DynStore {
+        &*self.inner.store
+    }
+
     /// Returns a user's conversations. The id may be empty.
     #[must_use]
     pub fn user(&self, user: impl Into<String>) -> UserSessions {

@@ -98,7 +98,7 @@ fn shown(case: &Case, events: &[RunEvent]) -> Shown {
                 shown.texts.entry(message_id.to_string()).or_default().push_str(text);
             }
             // An invalid answer ends its attempt at a typed answer.
-            RunEvent::Finished { output } if case.is_typed => shown.end = output.text.as_str().into(),
+            RunEvent::Finished { output, .. } if case.is_typed => shown.end = output.text.as_str().into(),
             RunEvent::AgentStarted { .. }
             | RunEvent::AgentEnded { .. }
             | RunEvent::Result { .. }

@@ -145,13 +145,13 @@ impl View<'_> {
         if !self.is_outermost() {
             return;
         }
-        self.show(EntryKind::Stopped(stop.reason.clone()));
-        if stop.reason == EndReason::Waiting {
-            let mut pending = Vec::new();
-            self.state.waiting("", &mut pending);
-            let output = Box::new(self.state.latest_run().unwrap_or_default());
-            self.event(RunEvent::Waiting { pending, output });
+        let output = Box::new(self.state.latest_run().unwrap_or_default());
+        if stop.reason != EndReason::Waiting {
+            return self.event(RunEvent::Stopped { reason: stop.reason.clone(), output });
         }
+        let mut pending = Vec::new();
+        self.state.waiting("", &mut pending);
+        self.event(RunEvent::Waiting { pending, output });
     }
 
     /// Shows that the agents within the first `depth` end, unless they have handed over.

@@ -6,7 +6,7 @@ use super::pieces::{HeldPieces, Pieces};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::step::{Step, next_step};
-use crate::agent::{Caller, RunAgent as _};
+use crate::agent::{Caller, RunAgent as _, SteeredInput};
 use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
 use crate::event::RunEvent;
@@ -104,6 +104,9 @@ impl<'a> TurnRunner<'a> {
         conversation: &mut Conversation,
     ) -> Result<Option<TurnOutcome>, AgentError> {
         self.scope.run.check_cancelled()?;
+        if let Some(output) = self.steer(conversation).await? {
+            return Ok(Some(TurnOutcome::Answer(output)));
+        }
         let current = self.agent.tools.current(self.scope.run, &mut self.run_tools)?;
         current.registry().check_run_state(&self.scope.run.0.shared.context)?;
         begin_turn(&mut self.answer, &self.agent.settings, current.registry(), self.scope.run)?;
@@ -138,6 +141,24 @@ impl<'a> TurnRunner<'a> {
             }
         };
         self.follow(conversation, broken).await
+    }
+
+    /// Adds the inputs that the owner of the run has for it, and checks them. Returns the agent's answer if they were
+    /// blocked.
+    async fn steer(&mut self, conversation: &mut Conversation) -> Result<Option<AgentOutput>, AgentError> {
+        if conversation.turn().is_some() {
+            return Ok(None);
+        }
+        let inputs = self.scope.run.steered().await?;
+        if inputs.is_empty() {
+            return Ok(None);
+        }
+        for SteeredInput { number, id, input } in inputs {
+            conversation.take_up(&[number]);
+            conversation.steer(input, id);
+        }
+        self.scope.run.save(conversation).await?;
+        self.begin(conversation).await
     }
 
     /// Does what follows from a complete turn. `broken` is the error of a message that broke off. `None` if
