@@ -16,6 +16,7 @@ mod runs;
 mod state;
 mod stored;
 mod turn;
+mod turn_path;
 mod turns;
 mod verdict;
 mod views;
@@ -26,9 +27,10 @@ pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
 pub(crate) use log::{Log, Position, Unsaved, VERSION};
 pub(crate) use past::{PastEvent, PastEvents};
 pub(crate) use run_state::{Frame, RunState};
-pub(crate) use runs::{InputId, TurnPath};
+pub(crate) use runs::InputId;
 pub(crate) use state::State;
 pub(crate) use turn::Turn;
+pub(crate) use turn_path::TurnPath;
 pub(crate) use verdict::accepted_alongside;
 pub(crate) use views::{Rewrite, Views};
 
@@ -153,8 +155,7 @@ impl Conversation {
     /// [guardrails](crate::guardrail) for answers.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        let shown = self.state.history.unchecked.unwrap_or(usize::MAX).min(self.state.history.len());
-        self.state.history.messages.get(..shown).unwrap_or_default()
+        self.state.history.shown()
     }
 
     /// Returns all messages, including unchecked text before a pause.
@@ -174,10 +175,7 @@ impl Conversation {
 
     /// Returns the [messages](Self::messages) from the index `begin` on, shared if these are all.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
-        match self.messages().get(begin..) {
-            Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
-            since => since.unwrap_or_default().to_vec().into(),
-        }
+        self.state.history.shown_since(begin)
     }
 
     /// Returns the time of the message at `index`, in whole seconds, if it is known.

@@ -62,6 +62,10 @@ impl Agent {
         drop(working);
         // An agent may have replaced the conversation.
         run.connect(conversation);
+        if run.is_outermost() {
+            // Before the end of the run, whose output has it.
+            conversation.log_spent(|| run.0.budget.sum_of_run());
+        }
         conversation.set_spent(run.0.budget.sum());
         let output = match output {
             Ok(()) => Ok(conversation.end_run()),

@@ -1,5 +1,6 @@
 //! Sessions: conversations, and the session values that they share, in a store.
 
+mod entry;
 mod history_tool;
 mod info;
 mod journal;
@@ -7,6 +8,7 @@ mod memory;
 pub(crate) mod sessions;
 mod store;
 
+pub use entry::{ConversationEntry, EntryKind};
 pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
 pub(crate) use journal::{Journal, RunningSave};
 pub use memory::MemoryStore;

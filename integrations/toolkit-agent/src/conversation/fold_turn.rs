@@ -126,7 +126,13 @@ impl State {
         self.history.add(Message::Assistant(message), at);
         if is_checked && is_paused {
             // The text is checked with the rest of the answer.
+            let is_first = self.history.unchecked.is_none();
             self.history.unchecked.get_or_insert(index);
+            let run = self.run();
+            if is_first {
+                run.paused.clear();
+            }
+            run.paused.push(run.turns);
         }
         if let Some(given) = given {
             self.history.add(Message::Tool(given), at);

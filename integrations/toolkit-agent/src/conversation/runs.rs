@@ -2,7 +2,7 @@
 
 use super::RunState;
 use super::branches::is_branch;
-use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
+use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop, TurnPath};
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
 use crate::session::Summary;
@@ -11,20 +11,6 @@ use std::sync::{Arc, Weak};
 use toolkit_core::Session;
 use toolkit_llm::FinishReason;
 use toolkit_llm::UserMessage;
-
-/// The path in a log to a turn's calls.
-#[derive(Debug, Default)]
-pub(crate) struct TurnPath {
-    node: Arc<str>,
-    run: u32,
-    turn: u32,
-}
-
-impl TurnPath {
-    pub(crate) fn call(&self, position: usize) -> String {
-        format!("{}{}.{}.{position}", self.node, self.run, self.turn)
-    }
-}
 
 /// The ids of an input: that of its run, and the one that the client gave to the message.
 #[derive(Debug, Clone, Default)]
@@ -137,17 +123,7 @@ impl Conversation {
     /// ```
     #[must_use]
     pub fn latest_run(&self) -> Option<RunOutput> {
-        let run = self.state.run.as_ref()?;
-        let mut messages = self.messages_since(run.first());
-        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
-        if len < messages.len() {
-            messages.truncate(len);
-        }
-        let output = match &run.output {
-            Some(output) => output.clone(),
-            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
-        };
-        Some(output.in_run(run.spent(), run.attempt_spent, messages))
+        self.state.latest_run()
     }
 
     /// Ends an answered run, and returns its output.
@@ -254,8 +230,12 @@ impl Conversation {
     }
 
     pub(crate) fn turn_path(&self) -> TurnPath {
-        let turn = self.state.run.as_ref().map_or(0, |run| run.turns);
-        TurnPath { node: self.node.clone(), run: self.state.runs, turn }
+        self.state.turn_path(self.node.clone())
+    }
+
+    /// Returns the ids of the messages with unchecked text before a pause, in their order.
+    pub(crate) fn unchecked_ids(&self) -> Vec<Arc<str>> {
+        self.state.unchecked_ids(&self.node)
     }
 
     /// Takes the unfinished conversation of an agent called at `position`.
@@ -294,8 +274,9 @@ impl Conversation {
         self.log.0.clone()
     }
 
-    pub(crate) fn reset(&mut self) {
-        self.record(Entry::Snapshot(Box::default()));
+    /// Empties the conversation for another attempt at a call, after `runs` runs of earlier ones.
+    pub(crate) fn reset(&mut self, runs: u32) {
+        self.record(Entry::Snapshot(Box::new(State { runs, ..State::default() })));
     }
 
     pub(crate) fn take_state(&mut self) -> State {
@@ -363,6 +344,20 @@ fn listed(names: &[String]) -> String {
 }
 
 impl State {
+    pub(super) fn latest_run(&self) -> Option<RunOutput> {
+        let run = self.run.as_ref()?;
+        let mut messages = self.history.shown_since(run.first());
+        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
+        if len < messages.len() {
+            messages.truncate(len);
+        }
+        let output = match &run.output {
+            Some(output) => output.clone(),
+            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
+        };
+        Some(output.in_run(run.spent(), run.attempt_spent, messages))
+    }
+
     pub(super) fn attempt_spent(&self) -> Spent {
         self.run.as_ref().map(|run| run.attempt_spent).unwrap_or_default()
     }

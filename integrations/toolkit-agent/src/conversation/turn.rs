@@ -37,7 +37,7 @@ pub(crate) struct Turn {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unapplied: Vec<usize>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) checks_answers: bool,
+    pub(crate) checks_answers: bool,
     /// The end of the message, once it has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<TurnEnd>,

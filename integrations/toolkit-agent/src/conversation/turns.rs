@@ -97,12 +97,10 @@ impl Conversation {
         self.record(Entry::Result(Box::new(result)));
     }
 
-    /// Adds a result for a call that has not begun, because the run stops.
-    pub(crate) fn add_not_started(&mut self, position: usize) {
-        let call = self.turn_message().and_then(|message| message.calls.get(position));
-        if let Some(result) = call.map(|call| ToolResult::of(call, Err(not_started(call)))) {
-            self.add_result(result.with_position(position));
-        }
+    /// Returns the result of a call that has not begun, because the run stops.
+    pub(crate) fn not_started(&self, position: usize) -> Option<ToolResult> {
+        let call = self.turn_message()?.calls.get(position)?;
+        Some(ToolResult::of(call, Err(not_started(call))).with_position(position))
     }
 
     pub(crate) fn check_answers(&mut self) {

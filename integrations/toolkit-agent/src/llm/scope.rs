@@ -46,10 +46,19 @@ impl TurnScope<'_> {
     /// answer.
     pub(super) fn emit_answer(self, conversation: &Conversation, text: &str) {
         let run = self.run;
-        let agent = || self.agent.to_owned();
-        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
+        if !run.has_listener() {
+            return;
+        }
+        let message_id = conversation.turn_path().message();
+        run.emit(|| RunEvent::Text {
+            agent: self.agent.to_owned(),
+            message_id: message_id.clone(),
+            text: text.to_owned(),
+            within: run.within(),
+        });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+            let message = Box::new(message.clone());
+            run.emit(|| RunEvent::Message { message_id, message, within: run.within() });
         }
     }
 }

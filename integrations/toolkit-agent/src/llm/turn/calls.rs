@@ -178,6 +178,10 @@ impl TurnCalls<'_> {
         self.conversation.apply_state_changes();
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
             self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
+            if !self.pieces.are_held(&message, self.answer) {
+                // The earlier run has emitted only its pieces.
+                self.pieces.emit_restarted(&message);
+            }
         }
         let mut pending = Vec::new();
         for position in &restart.positions {
@@ -213,8 +217,7 @@ impl TurnCalls<'_> {
         }
         if self.pieces.are_held(&message, self.answer) {
             // The earlier run has not emitted it, because the answer was not checked.
-            let message = Box::new(message.clone());
-            self.pieces.buffer.push(RunEvent::Message { message, within: self.scope.run.within() });
+            self.pieces.buffer.push_message(&message, &self.pieces.message_id, self.scope.run);
         }
         self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
         let mut positions = restart.positions.into_iter().peekable();
@@ -280,10 +283,11 @@ impl TurnCalls<'_> {
         }
         let agent = || self.scope.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
-            // The result of an answer is for the model.
-            None if self.is_answer(&result) => {}
+            // The result of an answer is for the model, and an output that is the answer is checked first.
+            None if self.is_answer(&result) || self.awaits_verdict(&result) => {}
             None => self.scope.run.emit(|| RunEvent::Result {
                 agent: agent(),
+                key: self.conversation.path_of_call(result.position).into(),
                 result: Box::new(result.clone()),
                 within: self.scope.run.within(),
             }),
@@ -292,7 +296,7 @@ impl TurnCalls<'_> {
                 if self.scope.run.0.place.is_tracked {
                     self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
-                        id: self.conversation.path_of_call(result.position),
+                        key: self.conversation.path_of_call(result.position).into(),
                         call_id,
                         reason,
                         within: self.scope.run.within(),
@@ -309,6 +313,10 @@ impl TurnCalls<'_> {
         message
             .and_then(|message| message.calls.get(result.position))
             .is_some_and(|call| self.answer.is_in(call))
+    }
+
+    fn awaits_verdict(&self, result: &ToolResult) -> bool {
+        result.actions.skip_summarization && self.conversation.turn().is_some_and(|turn| turn.checks_answers)
     }
 
     /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
@@ -373,8 +381,13 @@ impl TurnCalls<'_> {
         }
         let turn = self.conversation.turn();
         let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
-        for position in unanswered.into_iter().filter(|position| *position >= self.dispatch.started) {
-            self.conversation.add_not_started(position);
+        for position in unanswered {
+            if position < self.dispatch.started {
+                continue;
+            }
+            if let Some(result) = self.conversation.not_started(position) {
+                self.keep(result);
+            }
         }
     }
 }

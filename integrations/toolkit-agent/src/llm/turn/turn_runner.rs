@@ -9,6 +9,7 @@ use super::step::{Step, next_step};
 use crate::agent::{Caller, RunAgent as _, SteeredInput};
 use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
+use crate::event::RunEvent;
 use crate::llm::agent::LlmAgent;
 use crate::llm::answer::{FinalAnswer, begin_turn, feedback, final_answer};
 use crate::llm::context::meter::Meter;
@@ -73,7 +74,7 @@ impl<'a> TurnRunner<'a> {
         conversation.remove_paused_of_others(self.agent.name());
         let settings = &self.agent.settings;
         if settings.hold_text() {
-            self.buffer.push_paused(conversation.unchecked(), self.scope.run);
+            self.buffer.push_paused(conversation, self.scope.run);
         }
         // Calls start after the input has passed its checks.
         let has_begun = match self.own_turn(conversation) {
@@ -217,6 +218,8 @@ impl<'a> TurnRunner<'a> {
             pieces: Pieces {
                 scope,
                 buffer: &mut self.buffer,
+                message_id: Arc::default(),
+                announced: Vec::new(),
                 gate: &gate,
                 is_unchecked: self.parallel_check.is_some() || guards.checks_responses,
                 held,
@@ -226,6 +229,7 @@ impl<'a> TurnRunner<'a> {
         };
         // Not reused after a restart, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
+        calls.pieces.begin(calls.conversation);
         let response = match restart {
             Some(restart) => Box::pin(calls.restart(restart, guards)).await,
             None => match response(agent, &dispatcher, &mut calls, &mut self.parallel_check).await {
@@ -256,7 +260,7 @@ impl<'a> TurnRunner<'a> {
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
         if is_answer {
-            self.buffer.push_message(message, self.scope.run);
+            self.buffer.push_message(message, &conversation.turn_path().message(), self.scope.run);
         }
     }
 
@@ -269,6 +273,25 @@ impl<'a> TurnRunner<'a> {
             self.buffer.pause();
         }
         self.scope.run.save(conversation).await
+    }
+
+    /// Emits outputs of tools that are the answer, as the verdict leaves them.
+    fn emit_outputs(&self, conversation: &Conversation) {
+        let run = self.scope.run;
+        if !run.has_listener() || !self.agent.settings.guards.check_answers() {
+            return;
+        }
+        let Some(Message::Tool(given)) = conversation.messages().last() else { return };
+        for result in &given.results {
+            if result.actions.skip_summarization {
+                run.emit(|| RunEvent::Result {
+                    agent: self.scope.agent.to_owned(),
+                    key: conversation.path_of_call(result.position).into(),
+                    result: Box::new(result.clone()),
+                    within: run.within(),
+                });
+            }
+        }
     }
 
     /// Counts an invalid answer.
@@ -310,6 +333,7 @@ impl<'a> TurnRunner<'a> {
             self.buffer.replace_message(message);
         }
         self.end_turn(conversation).await?;
+        self.emit_outputs(conversation);
         Ok(TurnOutcome::Transfer(to))
     }
 
@@ -339,6 +363,7 @@ impl<'a> TurnRunner<'a> {
         let unchecked = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
         let output = settings.guards.output(self.scope, conversation, unchecked, &mut self.buffer).await?;
         self.buffer.emit(self.scope.run);
+        self.emit_outputs(conversation);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }

@@ -18,7 +18,6 @@ impl RunAgent for LlmAgent {
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
-        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let frame = conversation.frame();
         // The run may have stopped after the last turn, or after the agent that has taken over.
         let answered = match frame {
@@ -34,10 +33,10 @@ impl RunAgent for LlmAgent {
             (None, Some(to)) => Ok(TurnOutcome::Transfer(to)),
             (None, None) => self.boxed_turns(conversation, run, is_repair).await,
         };
-        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             TurnOutcome::Answer(output) => Ok(output),
             TurnOutcome::Transfer(to) => {
+                run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = match found {
