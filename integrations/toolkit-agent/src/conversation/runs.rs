@@ -9,8 +9,7 @@ use crate::session::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
-use toolkit_llm::FinishReason;
-use toolkit_llm::UserMessage;
+use toolkit_llm::{FinishReason, UserMessage};
 
 /// The path in a log to a turn's calls.
 #[derive(Debug, Default)]
@@ -51,7 +50,12 @@ impl Conversation {
 
     /// Returns what lists tell of the conversation. `None` for that of a called or parallel agent.
     pub(crate) fn summary(&self) -> Option<Summary> {
-        self.node.is_empty().then(|| Summary { title: self.state.title.clone(), status: self.state.status() })
+        let State { title, origin, .. } = &self.state;
+        self.node.is_empty().then(|| Summary {
+            title: title.clone(),
+            status: self.state.status(),
+            forked_from: origin.source_ids(),
+        })
     }
 
     /// Records that a run works in this conversation, until the returned value is dropped.
@@ -295,7 +299,8 @@ impl Conversation {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.record(Entry::Snapshot(Box::default()));
+        let reset = State::called(&self.state.origin);
+        self.record(Entry::Snapshot(Box::new(reset)));
     }
 
     pub(crate) fn take_state(&mut self) -> State {
