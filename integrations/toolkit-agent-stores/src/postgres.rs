@@ -150,7 +150,8 @@ impl PostgresStore {
             (&expected, Type::INT8),
         ];
         // The last one is only in the statements for a log that exists.
-        let (sql, parameters) = if version == 0 { (CREATE, &parameters[..9]) } else { (sql, &parameters[..]) };
+        let (sql, parameters) =
+            if version == 0 { (CREATE, &parameters[..9]) } else { (sql, &parameters[..]) };
         let mut pauses = PAUSES.into_iter();
         let mut was_lost = false;
         loop {

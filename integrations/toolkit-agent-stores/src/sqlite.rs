@@ -18,8 +18,8 @@ use toolkit_agent::session::{
 };
 use toolkit_core::context::SessionDelta;
 use transactions::{
-    Change, IS_FOREIGN, TABLES, change_log, delete_log, put_item, read_inbox, read_list, read_log, read_state,
-    read_unfinished, take_item, write_state,
+    Change, IS_FOREIGN, TABLES, change_log, delete_log, put_item, read_inbox, read_list, read_log,
+    read_state, read_unfinished, take_item, write_state,
 };
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);

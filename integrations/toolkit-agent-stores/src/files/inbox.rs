@@ -48,7 +48,10 @@ impl Inbox {
         let inbox: Option<Self> = json.and_then(|json| serde_json::from_slice(json).ok());
         let Some(mut inbox) = inbox else {
             let path = path_of(path);
-            return Err(invalid(format!("its inbox `{}` is damaged; restore it from a copy", path.display())));
+            return Err(invalid(format!(
+                "its inbox `{}` is damaged; restore it from a copy",
+                path.display()
+            )));
         };
         if inbox.items.is_empty() {
             return Ok(Some(inbox));

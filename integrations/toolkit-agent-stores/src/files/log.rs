@@ -41,7 +41,8 @@ impl Header {
             return Ok(Some(header));
         }
         if line.contains(&b'\n') || line.len() as u64 == HEADER {
-            let reason = "the first line is not the id of a log, or a development version wrote it; delete the file";
+            let reason =
+                "the first line is not the id of a log, or a development version wrote it; delete the file";
             return Err(invalid(reason.to_owned()));
         }
         Ok(None)

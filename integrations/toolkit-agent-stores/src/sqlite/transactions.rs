@@ -102,7 +102,10 @@ pub(super) fn read_log(
     Ok(Some(ConversationLog::new(entries, version_of(number, version))))
 }
 
-pub(super) fn read_list(transaction: &Transaction<'_>, user: &str) -> rusqlite::Result<Vec<ConversationInfo>> {
+pub(super) fn read_list(
+    transaction: &Transaction<'_>,
+    user: &str,
+) -> rusqlite::Result<Vec<ConversationInfo>> {
     let sql = format!("{INFO} FROM conversations AS c WHERE user_id = ?1 ORDER BY saved_at DESC, id");
     let mut statement = transaction.prepare(&sql)?;
     statement.query_map([user], info)?.collect()
@@ -150,11 +153,15 @@ pub(super) fn put_item(
     let sql = "INSERT INTO inbox (user_id, id, name, content) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
     transaction.prepare(sql)?.execute([&user, &id, &name, content])?;
     let sql = "SELECT number, content FROM inbox WHERE user_id = ?1 AND id = ?2 AND name = ?3";
-    let (number, content) = transaction.prepare(sql)?.query_row([&user, &id, &name], two_columns::<i64, _>)?;
+    let (number, content) =
+        transaction.prepare(sql)?.query_row([&user, &id, &name], two_columns::<i64, _>)?;
     Ok(InboxItem { number: number.cast_unsigned(), name, content })
 }
 
-pub(super) fn read_inbox(transaction: &Transaction<'_>, key: [String; 2]) -> rusqlite::Result<Vec<InboxItem>> {
+pub(super) fn read_inbox(
+    transaction: &Transaction<'_>,
+    key: [String; 2],
+) -> rusqlite::Result<Vec<InboxItem>> {
     let sql = "SELECT number, name, content FROM inbox WHERE user_id = ?1 AND id = ?2 ORDER BY number";
     let mut statement = transaction.prepare(sql)?;
     statement.query_map(key, item)?.collect()
@@ -183,7 +190,10 @@ pub(super) fn delete_log(transaction: &Transaction<'_>, key: [String; 2]) -> rus
     Ok(transaction.execute(of_conversation, key)? > 0)
 }
 
-pub(super) fn read_state(transaction: &Transaction<'_>, scope: [String; 2]) -> rusqlite::Result<Vec<(String, String)>> {
+pub(super) fn read_state(
+    transaction: &Transaction<'_>,
+    scope: [String; 2],
+) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT key, value FROM state WHERE scope = ?1 AND owner = ?2";
     let mut statement = transaction.prepare(sql)?;
     statement.query_map(scope, two_columns)?.collect()
@@ -214,7 +224,8 @@ pub(super) fn write_state(
 fn find(transaction: &Transaction<'_>, change: &Change, now: i64) -> rusqlite::Result<Option<(i64, i64)>> {
     let [user, id] = &change.key;
     if change.version == 0 {
-        let sql = "INSERT INTO conversations (user_id, id, created_at, saved_at, version, title, status, summary)
+        let sql =
+            "INSERT INTO conversations (user_id, id, created_at, saved_at, version, title, status, summary)
             VALUES (?1, ?2, ?3, ?3, 0, '', '', '') ON CONFLICT DO NOTHING";
         let created = transaction.prepare(sql)?.execute(params![user, id, now])?;
         return Ok(if created > 0 { Some((transaction.last_insert_rowid(), 0)) } else { None });
