@@ -27,12 +27,13 @@ use toolkit_core::context::SessionDelta;
 ///
 /// A store opens at most eight connections, each when first needed. Clones share them.
 ///
-/// The tables `toolkit_conversations`, `toolkit_entries`, `toolkit_inbox` and `toolkit_state` are created in the
-/// first schema of the search path if they do not exist. The ids of a conversation and its user may together have about
-/// 2,600 bytes.
+/// The tables `toolkit_conversations`, `toolkit_entries`, `toolkit_inbox` and `toolkit_state` are created in
+/// the first schema of the search path if they do not exist. An index serves the unfinished conversations.
+/// The ids of a conversation and its user may together have about 2,600 bytes.
 ///
 /// After a lost connection, an operation is repeated up to five times in 3.4 seconds. No entry is appended
-/// twice.
+/// twice, and no item is put twice, unless a run has taken it up meanwhile. `take` may then return `false`
+/// for an item that it has deleted itself.
 ///
 /// Each operation is one statement, without an explicit transaction and without named prepared statements,
 /// and so works with connection poolers in transaction mode. There is no time limit by default: set

@@ -27,7 +27,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Keeps conversations in an SQLite database, which programs may share.
 ///
 /// Each store has one thread, which owns the connection and commits all waiting saves together. Clones share
-/// the thread, and it ends with the last clone.
+/// the thread, and it ends with the last clone. An index serves the unfinished conversations.
 ///
 /// ```
 /// use toolkit_ai::agent::Sessions;

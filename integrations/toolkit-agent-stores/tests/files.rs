@@ -1,12 +1,13 @@
 //! The store in files: what is on the disk after a crash.
 
-use crate::contract::{self, append, key, load, replace};
+use crate::contract::{self, key, load, save};
 use std::fs;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
+use std::slice::from_ref;
 use std::time::Duration;
 use toolkit_agent::Sessions;
-use toolkit_agent::session::{ConversationStore, Save, Summary};
+use toolkit_agent::session::ConversationStore;
 use toolkit_agent_stores::FileStore;
 use toolkit_llm::Message;
 
@@ -64,7 +65,7 @@ async fn a_damaged_line_is_an_error_with_its_number() {
     let path = folder.path().join("conversations/ada/1.jsonl");
     let mut version = 0;
     for first in 0..4 {
-        version = append(&store, key("ada", "1"), version, first, "[\"ä\"]").await.unwrap();
+        version = store.append(key("ada", "1"), save(version, first, "[\"ä\"]")).await.unwrap();
     }
     let whole = fs::read(&path).unwrap();
     let mut line = 1;
@@ -91,10 +92,10 @@ async fn a_damaged_line_is_an_error_with_its_number() {
     fs::write(&inbox, text.replace("[]", "[1]")).unwrap();
     let error = store.inbox(key("ada", "1")).await.unwrap_err().to_string();
     assert!(error.contains("1.inbox` is damaged"), "{error}");
-    let error = append(&store, key("ada", "1"), version, 4, "[]").await.unwrap_err();
+    let error = store.append(key("ada", "1"), save(version, 4, "[]")).await.unwrap_err();
     assert!(!error.is_conflict() && error.to_string().contains("1.inbox` is damaged"), "{error}");
     fs::write(&inbox, text).unwrap();
-    append(&store, key("ada", "1"), version, 4, "[]").await.unwrap();
+    store.append(key("ada", "1"), save(version, 4, "[]")).await.unwrap();
 }
 
 /// The process dies between the log and the inbox, or before both.
@@ -102,16 +103,16 @@ async fn a_damaged_line_is_an_error_with_its_number() {
 async fn an_item_is_taken_with_its_save_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
-    let (log, idle) = (key("ada", "1"), Summary::default());
+    let log = key("ada", "1");
     let [path, inbox] =
         ["jsonl", "inbox"].map(|ending| folder.path().join(format!("conversations/ada/1.{ending}")));
-    let version = append(&store, log, 0, 0, &format!("[\"{}\"]", "x".repeat(10_000))).await.unwrap();
+    let version = store.append(log, save(0, 0, &format!("[\"{}\"]", "x".repeat(10_000)))).await.unwrap();
     let kept = store.put(log, "b", "1").await.unwrap();
     let item = store.put(log, "a", "1").await.unwrap();
     let (log_before, inbox_before) = (fs::read(&path).unwrap(), fs::read(&inbox).unwrap());
     let taken = [item.number];
-    let save = Save::new(version, "[2]", &idle).with_first(1).with_taken(&taken);
-    let next = store.append(log, save).await.unwrap();
+    let taking = save(version, 1, "[2]").with_taken(&taken);
+    let next = store.append(log, taking).await.unwrap();
     let log_after = fs::read(&path).unwrap();
     // Before the log has the save.
     for length in log_before.len()..log_after.len() {
@@ -119,10 +120,10 @@ async fn an_item_is_taken_with_its_save_or_not_at_all() {
         fs::write(&inbox, &inbox_before).unwrap();
         assert_eq!(store.inbox(log).await.unwrap(), [kept.clone(), item.clone()]);
     }
-    assert_eq!(store.append(log, save).await.unwrap(), next);
+    assert_eq!(store.append(log, taking).await.unwrap(), next);
     // After it, whatever comes next.
     let after: [AsyncStep; 4] = [
-        |store| Box::pin(async move { append(store, key("ada", "1"), 0, 0, "[7]").await.is_err() }),
+        |store| Box::pin(async move { store.append(key("ada", "1"), save(0, 0, "[7]")).await.is_err() }),
         |store| Box::pin(async move { !store.take(key("ada", "1"), 1).await.unwrap() }),
         |store| Box::pin(async move { store.put(key("ada", "1"), "b", "2").await.unwrap().content == "1" }),
         |store| Box::pin(async move { store.unfinished(None).await.unwrap()[0].inbox == 1 }),
@@ -131,15 +132,15 @@ async fn an_item_is_taken_with_its_save_or_not_at_all() {
         fs::write(&path, &log_after).unwrap();
         fs::write(&inbox, &inbox_before).unwrap();
         assert!(step(&store).await);
-        assert_eq!(store.inbox(log).await.unwrap(), [kept.clone()]);
+        assert_eq!(store.inbox(log).await.unwrap(), from_ref(&kept));
         assert!(!store.take(log, item.number).await.unwrap());
-        append(&store, log, next, 2, "[3]").await.unwrap();
-        assert_eq!(store.inbox(log).await.unwrap(), [kept.clone()]);
+        store.append(log, save(next, 2, "[3]")).await.unwrap();
+        assert_eq!(store.inbox(log).await.unwrap(), from_ref(&kept));
     }
     // Of an erased log, all items are gone.
     let version = load(&store, log).await.version;
     let inbox_before = fs::read(&inbox).unwrap();
-    replace(&store, log, version, "[4]").await.unwrap();
+    store.replace(log, save(version, 0, "[4]")).await.unwrap();
     fs::write(&inbox, &inbox_before).unwrap();
     assert!(store.inbox(log).await.unwrap().is_empty());
 }
@@ -152,12 +153,12 @@ async fn an_interrupted_first_save_leaves_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     let path = folder.path().join("conversations/ada/1.jsonl");
-    append(&store, key("ada", "1"), 0, 0, "[1]").await.unwrap();
+    store.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
     let whole = fs::read(&path).unwrap();
     for length in 0..whole.len() {
         fs::write(&path, &whole[..length]).unwrap();
         assert_eq!(store.load(key("ada", "1")).await.unwrap(), None);
-        append(&store, key("ada", "1"), 0, 0, "[2]").await.unwrap();
+        store.append(key("ada", "1"), save(0, 0, "[2]")).await.unwrap();
         assert_eq!(load(&store, key("ada", "1")).await.entries, ["[2]"]);
     }
 }
@@ -172,8 +173,8 @@ async fn replacing() {
     for number in 0.. {
         let version = store.load(key("ada", "1")).await.unwrap().map_or(0, |log| log.version);
         let entry = format!("[{number}, \"{}\"]", "x".repeat(300_000));
-        let version = replace(&store, key("ada", "1"), version, &entry).await.unwrap();
-        append(&store, key("ada", "1"), version, 0, &format!("[{number}]")).await.unwrap();
+        let version = store.replace(key("ada", "1"), save(version, 0, &entry)).await.unwrap();
+        store.append(key("ada", "1"), save(version, 0, &format!("[{number}]"))).await.unwrap();
     }
 }
 

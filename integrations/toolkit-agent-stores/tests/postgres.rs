@@ -3,16 +3,17 @@
 mod proxy;
 pub(crate) mod server;
 
-use crate::contract::{self, append, key, load, replace};
+use crate::contract::{self, key, load, save};
 use serde::Deserialize;
 use server::Schema;
 use std::collections::BTreeSet;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
-use toolkit_agent::session::{ConversationStore, Save, StateScope, Summary};
+use toolkit_agent::session::{ConversationStore, StateScope};
 use toolkit_agent::{Agent, Sessions};
 use toolkit_agent_stores::PostgresStore;
 use toolkit_core::context::SessionDelta;
@@ -57,7 +58,7 @@ async fn programs_that_start_at_once_create_the_tables_once() {
     for number in 0..12 {
         let config = schema.config();
         programs.spawn(async move {
-            append(&open(&config).await, key("ada", &number.to_string()), 0, 0, "[]").await.unwrap();
+            open(&config).await.append(key("ada", &number.to_string()), save(0, 0, "[]")).await.unwrap();
         });
     }
     programs.join_all().await;
@@ -81,7 +82,7 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             for (number, store) in stores.iter().cloned().enumerate() {
                 let entry = format!("[{round}, {number}]");
                 writers.spawn(async move {
-                    let appended = append(&store, key("ada", "race"), version, 0, &entry).await;
+                    let appended = store.append(key("ada", "race"), save(version, 0, &entry)).await;
                     (entry, appended)
                 });
             }
@@ -108,9 +109,9 @@ async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
     let one = open(&schema.config()).await;
     let other = open(&schema.config()).await;
     for _ in 0..50 {
-        let version = append(&one, key("ada", "1"), 0, 0, "[1]").await.unwrap();
+        let version = one.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
         let (appended, deleted) =
-            tokio::join!(append(&one, key("ada", "1"), version, 0, "[2]"), other.delete(key("ada", "1")));
+            tokio::join!(one.append(key("ada", "1"), save(version, 0, "[2]")), other.delete(key("ada", "1")));
         assert!(deleted.unwrap());
         assert!(
             appended.is_ok_and(|appended| appended > version) || one.list("ada").await.unwrap().is_empty()
@@ -165,9 +166,9 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     let Some(schema) = Schema::new().await else { return };
     let config = schema.config_with(&format!("-capplication_name={}", schema.name));
     let store = open(&config).await;
-    let version = append(&store, key("ada", "1"), 0, 0, "[1]").await.unwrap();
+    let version = store.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
     disconnect(&schema).await;
-    append(&store, key("ada", "1"), version, 0, "[2]").await.unwrap();
+    store.append(key("ada", "1"), save(version, 0, "[2]")).await.unwrap();
 
     let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -239,11 +240,11 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
             let mut version = 0;
             // Only versions tell the entries apart.
             for _ in 0..100 {
-                version = append(&store, key("ada", &id), version, 0, "[]").await.unwrap();
+                version = store.append(key("ada", &id), save(version, 0, "[]")).await.unwrap();
                 steps.add(writer);
             }
             assert_eq!(load(&store, key("ada", &id)).await.entries.len(), 100);
-            let version = replace(&store, key("ada", &id), version, "[1]").await.unwrap();
+            let version = store.replace(key("ada", &id), save(version, 0, "[1]")).await.unwrap();
             assert_eq!(load(&store, key("ada", &id)).await.version, version);
             steps.end(writer);
         });
@@ -263,14 +264,14 @@ async fn an_append_whose_answer_is_lost_is_not_repeated() {
     for id in ["1", "2"] {
         let mut version = 0;
         for _ in 0..20 {
-            let next = append(&store, key("ada", id), version, 0, "[]").await.unwrap();
-            assert!(append(&store, key("ada", id), version, 0, "[]").await.unwrap_err().is_conflict());
-            assert!(append(&other, key("ada", id), version, 0, "[]").await.unwrap_err().is_conflict());
+            let next = store.append(key("ada", id), save(version, 0, "[]")).await.unwrap();
+            assert!(store.append(key("ada", id), save(version, 0, "[]")).await.unwrap_err().is_conflict());
+            assert!(other.append(key("ada", id), save(version, 0, "[]")).await.unwrap_err().is_conflict());
             version = next;
         }
         let log = load(&other, key("ada", id)).await;
         assert_eq!((log.entries.len(), log.version), (20, version));
-        let version = replace(&store, key("ada", id), version, "[1]").await.unwrap();
+        let version = store.replace(key("ada", id), save(version, 0, "[1]")).await.unwrap();
         assert_eq!(load(&other, key("ada", id)).await.version, version);
     }
     assert!(lost.load(Ordering::Relaxed) > 20);
@@ -288,12 +289,12 @@ async fn an_item_whose_answer_is_lost_is_put_once_and_taken_once() {
     let mut version = 0;
     for round in 0..20 {
         let item = store.put(inbox, "a", &round.to_string()).await.unwrap();
-        assert_eq!(other.inbox(inbox).await.unwrap(), [item.clone()]);
-        let (idle, taken) = (Summary::default(), [item.number]);
-        let save = Save::new(version, "[]", &idle).with_first(round).with_taken(&taken);
-        version = store.append(inbox, save).await.unwrap();
+        assert_eq!(other.inbox(inbox).await.unwrap(), from_ref(&item));
+        let taken = [item.number];
+        let taking = save(version, round, "[]").with_taken(&taken);
+        version = store.append(inbox, taking).await.unwrap();
         assert!(other.inbox(inbox).await.unwrap().is_empty());
-        assert!(store.append(inbox, save).await.unwrap_err().is_conflict());
+        assert!(store.append(inbox, taking).await.unwrap_err().is_conflict());
     }
     assert_eq!(load(&other, inbox).await.entries.len(), 20);
     assert!(lost.load(Ordering::Relaxed) > 10);
@@ -348,8 +349,8 @@ async fn a_user_without_the_right_to_create_tables_uses_those_that_exist() {
         ))
         .await;
     let store = open(&schema.config_with(&format!("-crole={name}"))).await;
-    let version = append(&store, key("ada", "1"), 0, 0, "[1]").await.unwrap();
-    append(&store, key("ada", "1"), version, 0, "[2]").await.unwrap();
+    let version = store.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
+    store.append(key("ada", "1"), save(version, 0, "[2]")).await.unwrap();
     assert!(store.delete(key("ada", "1")).await.unwrap());
     schema.execute(&format!("DROP OWNED BY {name}; DROP ROLE {name}")).await;
     schema.drop().await;

@@ -1,6 +1,6 @@
 //! The store in an SQLite database: its thread and its transactions.
 
-use crate::contract::{self, append, key, load};
+use crate::contract::{self, key, load, save};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use toolkit_agent::session::{ConversationStore, StoreError};
@@ -22,7 +22,7 @@ async fn a_refused_append_does_not_undo_those_beside_it() {
     for number in 0..300 {
         let store = store.clone();
         let id = (number / 3).to_string();
-        writers.spawn(async move { append(&store, key("ada", &id), 0, 0, &number.to_string()).await });
+        writers.spawn(async move { store.append(key("ada", &id), save(0, 0, &number.to_string())).await });
     }
     let appended = writers.join_all().await;
     let refused = appended.iter().filter_map(|appended| appended.as_ref().err());
@@ -41,7 +41,7 @@ async fn the_last_clone_closes_the_database() {
     let store = SqliteStore::open(folder.path().join("a.db")).await.unwrap();
     let clone = store.clone();
     drop(store);
-    append(&clone, key("ada", "1"), 0, 0, "[]").await.unwrap();
+    clone.append(key("ada", "1"), save(0, 0, "[]")).await.unwrap();
     // SQLite removes this file when the last connection closes.
     let log = folder.path().join("a.db-wal");
     assert!(log.exists());
@@ -66,7 +66,7 @@ async fn a_new_database_is_opened_while_another_program_creates_it() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     other.execute_batch("COMMIT").unwrap();
     let store = opening.await.unwrap().unwrap();
-    assert!(append(&store, key("ada", "1"), 0, 0, "[]").await.unwrap() > 0);
+    assert!(store.append(key("ada", "1"), save(0, 0, "[]")).await.unwrap() > 0);
 }
 
 #[tokio::test]

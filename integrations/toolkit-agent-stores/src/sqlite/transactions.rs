@@ -16,7 +16,8 @@ pub(super) const TABLES: &str = "
         title TEXT NOT NULL, status TEXT NOT NULL, summary TEXT NOT NULL,
         UNIQUE (user_id, id)
     );
-    CREATE INDEX IF NOT EXISTS unfinished ON conversations (user_id) WHERE status IN ('working', 'waiting');
+    CREATE INDEX IF NOT EXISTS unfinished ON conversations (user_id, id)
+        WHERE status IN ('working', 'waiting');
     CREATE TABLE IF NOT EXISTS entries (
         conversation INTEGER NOT NULL, version INTEGER NOT NULL, first INTEGER NOT NULL, entry TEXT NOT NULL,
         PRIMARY KEY (conversation, version)
@@ -115,16 +116,20 @@ pub(super) fn read_unfinished(
     transaction: &Transaction<'_>,
     user: Option<&str>,
 ) -> rusqlite::Result<Vec<ConversationInfo>> {
-    let of_user = if user.is_some() { "user_id = ?1" } else { "?1 IS NULL" };
-    let sql = format!(
+    let sql = unfinished_sql(user.is_some());
+    let mut statement = transaction.prepare(&sql)?;
+    statement.query_map([user], info)?.collect()
+}
+
+fn unfinished_sql(is_of_user: bool) -> String {
+    let of_user = if is_of_user { "user_id = ?1" } else { "?1 IS NULL" };
+    format!(
         "WITH keys AS (
             SELECT user_id, id FROM conversations WHERE status IN ('working', 'waiting') AND {of_user}
             UNION SELECT user_id, id FROM inbox WHERE {of_user}
         )
         {INFO} FROM keys AS c LEFT JOIN conversations USING (user_id, id) ORDER BY saved_at, id"
-    );
-    let mut statement = transaction.prepare(&sql)?;
-    statement.query_map([user], info)?.collect()
+    )
 }
 
 /// Reads a row of [`INFO`].
@@ -242,4 +247,24 @@ fn two_columns<A: FromSql, B: FromSql>(row: &Row<'_>) -> rusqlite::Result<(A, B)
 /// versions.
 fn version_of(number: i64, version: i64) -> u64 {
     (number.cast_unsigned() << 32) | (version.cast_unsigned() & u64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    #[test]
+    fn unfinished_conversations_are_found_by_the_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        for is_of_user in [false, true] {
+            let sql = format!("EXPLAIN QUERY PLAN {}", unfinished_sql(is_of_user));
+            let mut statement = connection.prepare(&sql).unwrap();
+            let rows = statement.query_map([None::<String>], |row| row.get(3)).unwrap();
+            let steps: Vec<String> = rows.map(Result::unwrap).collect();
+            assert!(steps.iter().any(|step| step.contains("INDEX unfinished")), "{steps:#?}");
+            assert!(!steps.iter().any(|step| step == "SCAN conversations"), "{steps:#?}");
+        }
+    }
 }
