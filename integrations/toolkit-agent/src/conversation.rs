@@ -13,6 +13,7 @@ mod owned;
 mod past;
 mod run_state;
 mod runs;
+mod short;
 mod state;
 mod stored;
 mod turn;

@@ -201,8 +201,9 @@ impl Conversation {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
         if self.frames().len() > depth {
-            let latest = self.state.answer_at(depth);
-            self.record(Entry::agent_ended(depth, output, latest));
+            let is_known = self.state.answer_at(depth) == Some(output);
+            let output = if is_known { None } else { Some(Box::new(output.clone())) };
+            self.record(Entry::AgentEnded { depth, output });
         }
     }
 

@@ -100,9 +100,10 @@ impl Turn {
     }
 
     pub(super) fn end_message(&mut self, end: ModelEnd) {
-        let ModelEnd { finish, is_kept, continues, mut message } = end;
+        let ModelEnd { finish, is_kept, continues, mut message, usage } = end;
         let known = std::mem::take(&mut self.message);
         message.agent = known.agent;
+        message.usage = usage;
         if continues {
             message.text.insert_str(0, &known.text);
             message.reasoning.insert_str(0, &known.reasoning);
