@@ -14,7 +14,7 @@ pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
 pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
-pub(crate) use grants::Grants;
+pub(crate) use grants::{Grants, grant};
 use run::Redaction;
 pub use run::{Progress, RunContext, RunControl};
 pub use session::{Session, SessionMap};

@@ -4,6 +4,7 @@ mod branches;
 mod compacted;
 mod entry;
 mod fold_turn;
+mod fork;
 mod history;
 mod inputs;
 mod interrupted_calls;
@@ -24,12 +25,14 @@ mod views;
 
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
+pub use fork::{EarlierCall, ForkPoint};
 pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
 pub(crate) use log::{Log, Position, Unsaved, VERSION};
 pub(crate) use past::{PastEvent, PastEvents};
 pub(crate) use run_state::{Frame, RunState};
 pub(crate) use runs::InputId;
 pub(crate) use state::State;
+pub(crate) use stored::LogReader;
 pub(crate) use turn::Turn;
 pub(crate) use turn_path::TurnPath;
 pub(crate) use verdict::accepted_alongside;
@@ -142,6 +145,19 @@ impl Conversation {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns the title: the one that the program has [given](Self::set_title), or the beginning of the
+    /// first input.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.state.title
+    }
+
+    /// Sets the title, which the list of [`UserSessions`](crate::session::UserSessions::list) shows after
+    /// the next save.
+    pub fn set_title(&mut self, title: impl Into<String>) {
+        self.record(Entry::Titled(title.into()));
     }
 
     /// Returns the id of the user, or an empty string if it is unknown.

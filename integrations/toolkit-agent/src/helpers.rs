@@ -54,6 +54,27 @@ pub(crate) mod shared_text {
     }
 }
 
+/// A set of shared texts in JSON.
+pub(crate) mod shared_texts {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    pub(crate) fn serialize<S: Serializer>(
+        texts: &BTreeSet<Arc<str>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(texts.iter().map(|text| &**text))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeSet<Arc<str>>, D::Error> {
+        let texts: Vec<String> = Vec::deserialize(deserializer)?;
+        Ok(texts.into_iter().map(Arc::from).collect())
+    }
+}
+
 /// Macros of the core.
 macro_rules! setters {
     ($($all:tt)*) => { toolkit_core::__setters! { $($all)* } };

@@ -1,17 +1,22 @@
 //! Sessions: conversations, and the session values that they share, in a store.
 
 mod entry;
+mod fork;
 mod history_tool;
 mod info;
 mod journal;
 mod memory;
+mod recovery;
 pub(crate) mod sessions;
 mod store;
 
 pub use entry::{ConversationEntry, EntryKind};
+pub use crate::conversation::{EarlierCall, ForkPoint};
+pub(crate) use history_tool::date;
 pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
 pub(crate) use journal::{Journal, RunningSave};
 pub use memory::MemoryStore;
+pub use recovery::Recovery;
 pub use sessions::{SavedConversation, UserSessions};
 pub use store::{
     ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, StoreError,

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::call_ids::CallIds;
-use crate::conversation::{Conversation, Log, State, TurnPath};
+use crate::conversation::{Conversation, EarlierCall, Log, State, TurnPath};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use std::collections::{BTreeMap, HashSet};
@@ -104,6 +104,8 @@ pub(crate) struct CalledAgents(Mutex<Calls>);
 struct Calls {
     log: Option<Arc<Log>>,
     turn: TurnPath,
+    /// The earlier calls of tools that have not been called again.
+    earlier: Vec<EarlierCall>,
     /// The unfinished conversations, by the index of the call.
     conversations: BTreeMap<usize, Called>,
     ids: CallIds,
@@ -130,9 +132,11 @@ pub(crate) struct OpenCall {
 }
 
 impl CalledAgents {
-    /// Begins a turn, whose calls are at the path `turn` of the log.
-    pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: TurnPath) {
-        *lock(&self.0) = Calls { log, turn, ..Calls::default() };
+    /// Begins the unfinished turn of a conversation.
+    pub(crate) fn begin_turn(&self, conversation: &Conversation) {
+        let (log, turn) = (conversation.log(), conversation.turn_path());
+        let earlier = conversation.earlier_calls().to_vec();
+        *lock(&self.0) = Calls { log, turn, earlier, ..Calls::default() };
     }
 
     /// Adds the next call, which the provider calls `given`. Returns the id under which its tool runs.
@@ -160,6 +164,9 @@ impl CalledAgents {
         let is_unfinished = unfinished.is_some();
         let node = called.turn.call(position);
         let mut conversation = Conversation::called(called.log.clone(), &node, unfinished);
+        if !is_unfinished {
+            conversation = conversation.with_earlier_calls(&called.earlier);
+        }
         if let Some(runs) = called.opened.get(&position).filter(|_| !is_unfinished) {
             conversation.reset(*runs);
         }

@@ -32,6 +32,7 @@ impl State {
             run: Some(RunState { is_working: true, ..RunState::default() }),
             runs: self.runs,
             compactions: self.compactions.clone(),
+            origin: self.origin.of_called(),
             ..Self::default()
         };
         self.children.insert(self.branch_key(index), copy);
@@ -60,6 +61,9 @@ impl State {
             branch.give_up_work(at);
         }
         self.replace_as(&branches);
+        for (_, branch) in &branches {
+            self.origin.calls.retain(|call| branch.origin.calls.contains(call));
+        }
         let run = self.run();
         let frame = run.frames.last().cloned().unwrap_or_default();
         let joined = run.joined;

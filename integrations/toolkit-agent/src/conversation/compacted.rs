@@ -104,6 +104,12 @@ impl Compactions {
         self.agents.get(agent)
     }
 
+    /// Drops the compactions of conversations with more than `len` messages.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.agents.retain(|_, compacted| compacted.made_at <= len);
+        self.usage_from = self.usage_from.min(len);
+    }
+
     /// Adapts the indexes after the first `removed` messages were removed and `len` are left.
     pub(super) fn remove_first(&mut self, removed: usize, len: usize) {
         if removed > 0 {

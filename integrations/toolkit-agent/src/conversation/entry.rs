@@ -1,7 +1,7 @@
 //! The entries of a conversation's log.
 
-use super::Compacted;
-use super::State;
+use super::fork::{EarlierCall, ForkSource};
+use super::{Compacted, State};
 use crate::error::AgentError;
 use crate::output::{AgentOutput, Spent};
 use crate::pending::Decision;
@@ -31,6 +31,12 @@ pub(crate) enum Entry {
     },
     /// The conversation so far, without entries.
     Snapshot(Box<State>),
+    /// The conversation so far is that of another one. `calls` may have run there afterwards.
+    Forked {
+        source: ForkSource,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<EarlierCall>,
+    },
     /// The program has added a message.
     Message(Box<Message>),
     /// The program has removed this number of oldest messages.

@@ -7,6 +7,7 @@ use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_alo
 use super::{ModelEnd, TurnAnswer, TurnVerdict};
 use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
+use toolkit_core::error::Pending;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage};
 
 impl State {
@@ -22,6 +23,26 @@ impl State {
             self.children.remove(&key);
         }
         self.turn().add_result(result);
+    }
+
+    /// Starts calls. Their tools then have been called again.
+    pub(super) fn start(&mut self, calls: Vec<usize>) {
+        let Self { turn, origin, .. } = self;
+        let turn = turn.get_or_insert_default();
+        if !origin.calls.is_empty() {
+            for position in &calls {
+                if let Some(call) = turn.message().calls.get(*position) {
+                    origin.forget(call);
+                }
+            }
+        }
+        turn.start(calls);
+    }
+
+    pub(super) fn set_pending(&mut self, position: usize, reason: Pending) {
+        let call = self.turn.as_ref().and_then(|turn| turn.message().calls.get(position));
+        let is_repeated = call.is_some_and(|call| self.origin.has(call));
+        self.turn().set_pending(position, reason, is_repeated);
     }
 
     /// Drops the unfinished turn with the conversations of agents called in it.

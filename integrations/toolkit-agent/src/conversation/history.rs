@@ -123,6 +123,13 @@ impl History {
         self.copied.removed += copied;
     }
 
+    /// Removes the messages from the index `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.remove(len..self.len().max(len));
+        self.unchecked = self.unchecked.filter(|unchecked| *unchecked < len);
+        self.blocked.retain(|index| *index < len);
+    }
+
     pub(super) fn replace(&mut self, index: usize, message: UserMessage) {
         let Some(place) = self.messages.get_mut(index) else { return };
         if index < self.copied.count {

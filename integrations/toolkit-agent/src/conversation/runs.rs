@@ -9,8 +9,7 @@ use crate::session::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
-use toolkit_llm::FinishReason;
-use toolkit_llm::UserMessage;
+use toolkit_llm::{FinishReason, UserMessage};
 
 /// The ids of an input: that of its run, and the one that the client gave to the message.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +36,12 @@ impl Conversation {
 
     /// Returns what lists tell of the conversation. `None` for that of a called or parallel agent.
     pub(crate) fn summary(&self) -> Option<Summary> {
-        self.node.is_empty().then(|| Summary { title: self.state.title.clone(), status: self.state.status() })
+        let State { title, origin, .. } = &self.state;
+        self.node.is_empty().then(|| Summary {
+            title: title.clone(),
+            status: self.state.status(),
+            forked_from: origin.source_ids(),
+        })
     }
 
     /// Records that a run works in this conversation, until the returned value is dropped.
@@ -277,7 +281,8 @@ impl Conversation {
 
     /// Empties the conversation for another attempt at a call, after `runs` runs of earlier ones.
     pub(crate) fn reset(&mut self, runs: u32) {
-        self.record(Entry::Snapshot(Box::new(State { runs, ..State::default() })));
+        let reset = State { runs, ..State::called(&self.state.origin) };
+        self.record(Entry::Snapshot(Box::new(reset)));
     }
 
     pub(crate) fn take_state(&mut self) -> State {

@@ -1,10 +1,9 @@
 //! The state of a conversation: a fold over the entries of its log.
 
 use super::Compactions;
-use super::Turn;
+use super::fork::{InputMark, Origin};
 use super::history::History;
-use super::{Entry, Stop};
-use super::{Frame, RunState};
+use super::{Entry, Frame, InputId, RunState, Stop, Turn};
 use crate::output::{AgentOutput, Spent};
 use crate::session::{EndReason, RunStatus};
 use serde::{Deserialize, Serialize};
@@ -25,8 +24,11 @@ pub(crate) struct State {
     #[serde(skip_serializing_if = "Spent::is_zero")]
     pub(super) earlier_runs: Spent,
     /// The ids of the inputs so far.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) inputs: BTreeSet<String>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", with = "crate::helpers::shared_texts")]
+    pub(super) inputs: BTreeSet<Arc<str>>,
+    /// The inputs between turns, by index.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<InputMark>,
     #[serde(skip_serializing_if = "str::is_empty", with = "crate::helpers::shared_text")]
     pub(super) title: Arc<str>,
     #[serde(skip_serializing_if = "Compactions::is_empty")]
@@ -34,30 +36,40 @@ pub(crate) struct State {
     /// The unfinished conversations of agents called as tools, by their call, and of parallel agents.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) children: BTreeMap<String, Self>,
+    #[serde(skip_serializing_if = "Origin::is_empty")]
+    pub(super) origin: Origin,
 }
 
 impl State {
     /// Applies an entry of the conversation at the path `node`. `at` is its time in seconds.
     pub(crate) fn apply_at(&mut self, node: &str, entry: Entry, at: u64) {
-        let keys = node.split('/').filter(|key| !key.is_empty());
-        let target = keys.fold(self, |state, key| state.children.entry(key.to_owned()).or_default());
+        let mut target = self;
+        for key in node.split('/').filter(|key| !key.is_empty()) {
+            let Self { children, origin, .. } = target;
+            target = children.entry(key.to_owned()).or_insert_with(|| Self::called(origin));
+        }
         target.apply(entry, at);
+    }
+
+    /// Creates the state of a called agent's conversation.
+    pub(super) fn called(around: &Origin) -> Self {
+        Self { origin: around.of_called(), ..Self::default() }
     }
 
     pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
         match entry {
             Entry::Log { .. } | Entry::Values { .. } => {}
             Entry::Snapshot(state) => *self = state.attached(),
-            Entry::Message(message) => {
-                self.stop_turn(false, at);
-                self.history.add(*message, at);
-            }
+            Entry::Forked { source, calls } => self.origin.fork(source, calls),
+            Entry::Message(message) => self.add_message(*message, at),
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
             Entry::Abandoned => self.give_up_run(at),
             Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
 
-            Entry::RunBegan { input, is_attempt, run, .. } => self.begin_run(input, is_attempt, run, at),
+            Entry::RunBegan { input, is_attempt, run, message } => {
+                self.begin_run(input, is_attempt, InputId { run, message }, at);
+            }
             Entry::Steered { input, run, .. } => self.steer(input, run, at),
             Entry::Titled(title) => self.title = title.into(),
             Entry::Resumed => self.resume(),
@@ -94,9 +106,9 @@ impl State {
                 self.begin_turn(agent, checks_answers, at);
             }
             Entry::Call(arrived) => self.turn().arrive(*arrived),
-            Entry::Started(calls) => self.turn().start(calls),
+            Entry::Started(calls) => self.start(calls),
             Entry::Result(result) => self.add_result(*result),
-            Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
+            Entry::Pending { call, reason } => self.set_pending(call, reason),
             Entry::Decided { call, decision, .. } => self.turn().decide(call, decision),
             Entry::Applied => self.turn().set_applied(),
             Entry::AnswersChecked => self.turn().checks_answers = true,
@@ -149,7 +161,8 @@ impl State {
         format!("{}.{turns}.{position}", self.runs)
     }
 
-    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: Arc<str>, at: u64) {
+    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: InputId, at: u64) {
+        let InputId { run: id, message } = id;
         let mut run = RunState { id: id.clone(), is_working: true, attempts: 1, ..RunState::default() };
         if let Some(before) = self.run.as_ref().filter(|_| is_attempt) {
             run.question = Some(before.first());
@@ -163,6 +176,9 @@ impl State {
         self.give_up_run(at);
         self.runs += 1;
         run.begin = self.history.len();
+        if !is_attempt && !id.is_empty() {
+            self.marks.push(InputMark { index: run.begin, run: id.clone(), message });
+        }
         self.run = Some(run);
         self.add_input(input, id, at);
     }
@@ -177,9 +193,17 @@ impl State {
             self.title = title_of(&input).into();
         }
         if !id.is_empty() {
-            self.inputs.insert(id.to_string());
+            self.inputs.insert(id);
         }
         self.history.add(Message::User(input), at);
+    }
+
+    fn add_message(&mut self, message: Message, at: u64) {
+        self.stop_turn(false, at);
+        if message.is_input() && self.run.as_ref().is_none_or(|run| !run.is_working) {
+            self.marks.push(InputMark { index: self.history.len(), ..InputMark::default() });
+        }
+        self.history.add(message, at);
     }
 
     fn resume(&mut self) {
@@ -259,7 +283,7 @@ impl State {
         self.join_branches(at);
     }
 
-    fn give_up_run(&mut self, at: u64) {
+    pub(super) fn give_up_run(&mut self, at: u64) {
         self.give_up_work(at);
         self.give_up_run_state();
     }
@@ -296,6 +320,8 @@ impl State {
             run.remove_first(count);
         }
         self.compactions.remove_first(count, self.history.len());
+        self.marks.retain(|mark| mark.index >= count);
+        self.marks.iter_mut().for_each(|mark| mark.index -= count);
     }
 
     /// Returns the answer of the last turn of the agent at `depth`, or else of the last agent within it.

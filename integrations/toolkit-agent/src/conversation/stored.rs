@@ -5,12 +5,15 @@ use super::log::Header;
 use super::{Conversation, OwnLog, State};
 use super::{Log, Position, VERSION};
 use crate::helpers::lock;
+use crate::pending::Decision;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
+use toolkit_core::__private::{grant, target_of};
 use toolkit_core::Session;
+use toolkit_core::error::Pending;
 
 #[derive(Deserialize)]
 pub(super) struct Stored {
@@ -102,6 +105,24 @@ impl LogReader {
     /// Begins with the entry of this number.
     pub(crate) fn from(next: u64) -> Self {
         Self { next, ..Self::default() }
+    }
+
+    /// Returns the number of the next entry.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Reads the entries of a save.
+    ///
+    /// # Errors
+    /// As those of [`read_save`](Self::read_save).
+    pub(crate) fn entries(&mut self, save: &str) -> Result<Vec<ReadEntry>, String> {
+        let mut entries = Vec::new();
+        self.read_save(save, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok(entries)
     }
 
     /// Reads the entries of a save with their numbers, and gives each to `read`.
@@ -200,12 +221,24 @@ impl Conversation {
         Ok(conversation)
     }
 
-    fn replay(&mut self, ReadEntry { at, node, entry, .. }: ReadEntry) {
+    pub(super) fn replay(&mut self, ReadEntry { at, node, entry, .. }: ReadEntry) {
         if let Entry::Values { set, removed } = &entry {
             set.iter().for_each(|(key, value)| self.session.store().set(key.as_str(), value.clone()));
             removed.iter().for_each(|key| self.session.store().remove(key));
         }
+        if let Entry::Decided { call, decision: Some(Decision::ApproveForSession), .. } = &entry {
+            self.grant(&node, *call);
+        }
         self.state.apply_at(&node, entry, at / 1_000);
+    }
+
+    /// Approves later calls of a tool, because its pending call was approved for the session.
+    fn grant(&self, node: &str, position: usize) {
+        let Some(turn) = self.state.at_node(node).and_then(|state| state.turn.as_ref()) else { return };
+        let Some(call) = turn.message().calls.get(position) else { return };
+        if let Some(Pending::Approval { reason, .. }) = turn.pending(position) {
+            grant(&self.session, &target_of(call), reason);
+        }
     }
 
     /// Returns the position in a log that contains only the conversation as it is.

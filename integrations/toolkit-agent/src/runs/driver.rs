@@ -38,6 +38,8 @@ pub(super) struct Active {
     has_news: AtomicBool,
     /// Whether the inbox may have an input that steers.
     is_steered: AtomicBool,
+    /// Whether a run that is noted as working is to be continued.
+    takes_over: AtomicBool,
     news: Notify,
 }
 
@@ -56,6 +58,7 @@ impl Active {
             current: Mutex::default(),
             has_news: AtomicBool::new(false),
             is_steered: AtomicBool::new(false),
+            takes_over: AtomicBool::new(false),
             news: Notify::new(),
         }
     }
@@ -64,7 +67,10 @@ impl Active {
         ConversationKey { user: &self.user, id: &self.id }
     }
 
-    pub(super) fn wake(&self) {
+    pub(super) fn wake(&self, takes_over: bool) {
+        self.takes_over.fetch_or(takes_over, Ordering::Relaxed);
+        // At the next turn already, even if the inbox was not looked at before.
+        self.is_steered.store(true, Ordering::Relaxed);
         self.has_news.store(true, Ordering::Release);
         self.news.notify_one();
     }
@@ -115,10 +121,12 @@ enum Next {
 }
 
 /// Works on a conversation until nothing is left to do.
-pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>, mut takes_over: bool) {
+pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
     let retire = Retire { inner: inner.clone(), active: active.clone() };
+    let mut takes_over = false;
     let mut failures = 0;
     loop {
+        takes_over |= active.takes_over.swap(false, Ordering::Relaxed);
         let next = Worker { inner: &inner, active: &active }.advance(takes_over).await;
         match next {
             Ok(Next::Step) => failures = 0,
@@ -179,7 +187,8 @@ impl Worker<'_> {
                 Ok(Next::Step)
             }
             Step::Begin(input) => self.run(conversation, *input).await,
-            Step::Resume { decisions, taken } => self.resume(conversation, decisions, &taken).await,
+            Step::Resume { decisions, taken } => self.resume(conversation, decisions, &taken, false).await,
+            Step::Interrupt => self.resume(conversation, Decisions::new(), &[], true).await,
             Step::Wait(second) => self.wait(&conversation, second).await,
         }
     }
@@ -221,9 +230,13 @@ impl Worker<'_> {
         mut conversation: Conversation,
         decisions: Decisions,
         taken: &[u64],
+        is_cancelled: bool,
     ) -> Result<Next, StoreError> {
         conversation.take_up(taken);
         let cancellation = self.set_current(conversation.run_id());
+        if is_cancelled {
+            cancellation.cancel();
+        }
         let mut request = self.inner.agent.resume(&mut conversation).decide(decisions);
         if let Some(limits) = self.inner.limits.clone() {
             request = request.limits(limits);
@@ -268,7 +281,7 @@ impl Worker<'_> {
             self.active.is_steered.store(has_steering(&inbox), Ordering::Relaxed);
             if let Some(current) = &*lock(&self.active.current) {
                 let is_cancelled = inbox.cancelled.iter().any(|item| *item.item == *current.run);
-                let is_interrupted = inbox.inputs.iter().any(|input| input.item.mode == InputMode::Interrupt);
+                let is_interrupted = inbox.inputs.iter().any(|input| input.item.interrupts(now()));
                 if is_cancelled || is_interrupted {
                     current.cancellation.cancel();
                 }

@@ -28,11 +28,24 @@ pub(super) struct InputItem {
     /// The seconds since 1970 before which it is not read.
     #[serde(default)]
     pub(super) not_before: u64,
+    /// A new text for each submission, by which an earlier one with the same content is known.
+    #[serde(default)]
+    pub(super) ticket: String,
 }
 
 impl InputItem {
+    pub(super) fn interrupts(&self, now: u64) -> bool {
+        self.mode == InputMode::Interrupt && self.not_before <= now
+    }
+
     pub(super) fn new(input: UserMessage) -> Self {
-        Self { input, mode: InputMode::default(), message: String::new(), not_before: 0 }
+        Self {
+            input,
+            mode: InputMode::default(),
+            message: String::new(),
+            not_before: 0,
+            ticket: String::new(),
+        }
     }
 }
 

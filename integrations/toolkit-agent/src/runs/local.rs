@@ -135,12 +135,13 @@ impl LocalRuns {
         let mut active = lock(&self.inner.active);
         let name = (key.user.to_owned(), key.id.to_owned());
         if let Some(known) = active.get(&name) {
-            known.wake();
+            known.wake(takes_over);
             return known.clone();
         }
         let new = Arc::new(Active::new(key));
+        new.wake(takes_over);
         active.insert(name, new.clone());
-        tokio::spawn(drive(self.inner.clone(), new.clone(), takes_over));
+        tokio::spawn(drive(self.inner.clone(), new.clone()));
         new
     }
 
@@ -153,11 +154,10 @@ impl LocalRuns {
         Ok(read.unwrap_or_else(|| Conversation::new(key.id)))
     }
 
-    /// Returns whether the input with this number has to wait for another one.
-    async fn is_behind(&self, key: ConversationKey<'_>, number: u64) -> Result<bool, RunsError> {
+    /// Returns whether an input before that with this number waits.
+    async fn is_behind(&self, key: ConversationKey<'_>, number: u64) -> Result<bool, StoreError> {
         let inbox = Inbox::load(&self.inner.sessions, key).await?;
-        let is_first = inbox.inputs.first().is_none_or(|input| input.number == number);
-        Ok(!is_first || inbox.inputs.is_empty() || busy(&self.load(key).await?).is_some())
+        Ok(inbox.inputs.first().is_some_and(|input| input.number < number))
     }
 
     async fn put(&self, key: ConversationKey<'_>, name: &str, item: &Item) -> Result<(u64, Item), RunsError> {
@@ -169,23 +169,33 @@ impl LocalRuns {
 
 impl Runs for LocalRuns {
     async fn submit(&self, key: ConversationKey<'_>, input: RunInput) -> Result<Submitted, RunsError> {
-        let RunInput { run, item } = input;
+        let RunInput { run, mut item } = input;
+        item.ticket = new_id().to_string();
         let run = run.unwrap_or_else(|| new_id().to_string());
         let mode = item.mode;
-        let before = self.load(key).await?;
-        let behind = busy(&before);
-        if before.has_input(&run) {
-            return Ok(Submitted { run, is_new: false, behind: None });
+        if matches!(mode, InputMode::Steer | InputMode::Reject) {
+            let before = self.load(key).await?;
+            let reason = refusal(mode, busy(&before).as_ref());
+            if let Some(reason) = reason.filter(|_| !before.has_input(&run)) {
+                return Err(RunsError::Refused(reason));
+            }
         }
-        if let Some(reason) = refusal(mode, behind.as_ref()) {
-            return Err(RunsError::Refused(reason));
-        }
-        let name = name_of_input(&run);
         let wanted = Item::Input(item);
-        let (number, kept) = self.put(key, &name, &wanted).await?;
+        let (number, kept) = self.put(key, &name_of_input(&run), &wanted).await?;
+        // Read after the item was put: an earlier one is in the inbox or in the log.
+        let conversation = self.load(key).await?;
+        let store = self.inner.sessions.store();
+        if conversation.has_input(&run) {
+            // If the item is gone, it was taken up meanwhile.
+            let is_again = store.take(key, number).await? || kept != wanted;
+            return Ok(Submitted { run, is_new: !is_again, behind: None });
+        }
+        let behind = busy(&conversation).filter(|status| status.run() != Some(&run));
         // Only one of two inputs that came at the same time may begin the run.
-        if mode == InputMode::Reject && self.is_behind(key, number).await? {
-            self.inner.sessions.store().take(key, number).await?;
+        if mode == InputMode::Reject
+            && (behind.is_some() || self.is_behind(key, number).await?)
+            && store.take(key, number).await?
+        {
             return Err(RunsError::Refused(REFUSED.to_owned()));
         }
         self.wake(key, false);

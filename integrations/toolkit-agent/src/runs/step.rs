@@ -12,6 +12,8 @@ pub(super) enum Step {
     Discard(Vec<u64>),
     /// Continue the run with the decisions of these items.
     Resume { decisions: Decisions, taken: Vec<u64> },
+    /// Continue the run only to end it: its calls get results, and what it has spent is known.
+    Interrupt,
     /// Begin a run.
     Begin(Box<Numbered<InputItem>>),
     /// End the waiting run, because of these items.
@@ -29,6 +31,7 @@ pub(super) fn next_step(conversation: &Conversation, inbox: Inbox, takes_over: b
         return Step::Discard(stale);
     }
     match status {
+        RunStatus::Working { .. } if takes_over && has_interrupt(&inbox, now) => Step::Interrupt,
         RunStatus::Working { .. } if takes_over => {
             Step::Resume { decisions: Decisions::new(), taken: Vec::new() }
         }
@@ -36,6 +39,11 @@ pub(super) fn next_step(conversation: &Conversation, inbox: Inbox, takes_over: b
         RunStatus::Waiting { .. } => after_waiting(inbox, now),
         RunStatus::Idle | RunStatus::Ended { .. } => begin(inbox.inputs, now),
     }
+}
+
+/// Returns whether an item ends the run. Cancellations of other runs were discarded.
+pub(super) fn has_interrupt(inbox: &Inbox, now: u64) -> bool {
+    !inbox.cancelled.is_empty() || inbox.inputs.iter().any(|input| input.item.interrupts(now))
 }
 
 fn after_waiting(inbox: Inbox, now: u64) -> Step {

@@ -16,13 +16,17 @@ pub struct Summary {
     pub title: Arc<str>,
     /// How the latest run stands.
     pub status: RunStatus,
+    /// The ids of the conversations of which it has messages: the one from which it was
+    /// [forked](crate::session::SavedConversation::fork), then the one from which that was, and so on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forked_from: Vec<String>,
 }
 
 impl Summary {
     /// Creates a summary.
     #[must_use]
     pub fn new(title: &str, status: RunStatus) -> Self {
-        Self { title: title.into(), status }
+        Self { title: title.into(), status, forked_from: Vec::new() }
     }
 
     /// Returns whether the run works or waits.

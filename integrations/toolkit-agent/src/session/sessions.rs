@@ -144,6 +144,9 @@ impl Sessions {
     /// Saves the conversation, and deletes from its log what it no longer contains: blocked inputs,
     /// replaced answers, and messages removed by [`keep_latest`](Conversation::keep_latest).
     ///
+    /// Returns the ids of the conversations that were [forked](SavedConversation::fork) from it, and from
+    /// these. They keep the messages that they have.
+    ///
     /// ```
     /// use toolkit_ai::agent::Sessions;
     /// use toolkit_ai::llm::Message;
@@ -161,10 +164,17 @@ impl Sessions {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] as by [`save`](Self::save).
-    pub async fn erase(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
+    /// [`StoreError`] as by [`save`](Self::save), or if the store cannot list the conversations.
+    pub async fn erase(&self, conversation: &mut Conversation) -> Result<Vec<String>, StoreError> {
         self.save(conversation).await?;
-        self.journal(conversation).rewrite(conversation).await
+        self.journal(conversation).rewrite(conversation).await?;
+        let mut forks = Vec::new();
+        for ConversationInfo { id, summary, .. } in self.inner.store.list(conversation.user_id()).await? {
+            if summary.forked_from.iter().any(|source| source == conversation.id()) {
+                forks.push(id);
+            }
+        }
+        Ok(forks)
     }
 }
 
@@ -230,7 +240,15 @@ pub struct SavedConversation {
 }
 
 impl SavedConversation {
-    fn key(&self) -> ConversationKey<'_> {
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(super) fn with_id(&self, id: String) -> Self {
+        Self { id, ..self.clone() }
+    }
+
+    pub(super) fn key(&self) -> ConversationKey<'_> {
         ConversationKey { user: &self.user, id: &self.id }
     }
 

@@ -117,6 +117,20 @@ pub trait ConversationStore: Send + Sync + 'static {
         self.load(key)
     }
 
+    /// Loads a log of which saves may be damaged, for [`recover`](crate::session::SavedConversation::recover).
+    ///
+    /// A store that checks its data gives what is left of a save that fails the check, with a text before it
+    /// that is no JSON and says what is wrong. By default, this is [`load`](Self::load).
+    ///
+    /// # Errors
+    /// As those of [`load`](Self::load).
+    fn load_damaged(
+        &self,
+        key: ConversationKey<'_>,
+    ) -> impl Future<Output = Result<Option<ConversationLog>, StoreError>> + Send {
+        self.load(key)
+    }
+
     /// Appends the entries of a save, one line of text, to the log of a conversation. Returns the new
     /// version.
     ///
@@ -394,6 +408,7 @@ object_safe! {
     pub(crate) trait DynStore: ConversationStore {
         async fn load(key: ConversationKey<'a>) -> Result<Option<ConversationLog>, StoreError>;
         async fn load_from(key: ConversationKey<'a>, entry: u64) -> Result<Option<ConversationLog>, StoreError>;
+        async fn load_damaged(key: ConversationKey<'a>) -> Result<Option<ConversationLog>, StoreError>;
         async fn append(key: ConversationKey<'a>, save: Save<'a>) -> Result<u64, StoreError>;
         async fn replace(key: ConversationKey<'a>, save: Save<'a>) -> Result<u64, StoreError>;
         async fn list(user: &'a str) -> Result<Vec<ConversationInfo>, StoreError>;

@@ -1,7 +1,7 @@
 //! The tool calls of one turn, from their start to their results.
 
 use super::pieces::Pieces;
-use super::refusal::{parallel_call_refused, refusal};
+use super::refusal::{parallel_call_refused, refusal, repeated};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use crate::agent::{Called, Caller};
@@ -18,7 +18,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
+use toolkit_core::{Batch, Dispatcher, ToolCall, ToolError, ToolRegistry, ToolResult};
 use toolkit_llm::{FinishReason, ModelError};
 
 /// The tool calls of one turn, with what runs them and emits events.
@@ -55,6 +55,7 @@ impl Attempt {
 /// The counted and dispatched calls of a turn.
 pub(super) struct Dispatch {
     batch: Batch,
+    registry: Arc<ToolRegistry>,
     /// The index in the turn of each call in `batch`.
     indexes: Vec<usize>,
     /// The number of calls started or refused so far, the first in the message.
@@ -78,8 +79,16 @@ pub(super) struct NewCalls {
 }
 
 impl Dispatch {
-    pub(super) fn new(batch: Batch) -> Self {
-        Self { batch, indexes: Vec::new(), started: 0, counted: VecDeque::new(), has_invalid: false }
+    pub(super) fn new(dispatcher: &Dispatcher) -> Self {
+        let (batch, registry) = (dispatcher.batch([]), dispatcher.registry());
+        Self {
+            batch,
+            registry,
+            indexes: Vec::new(),
+            started: 0,
+            counted: VecDeque::new(),
+            has_invalid: false,
+        }
     }
 }
 
@@ -109,12 +118,18 @@ impl TurnCalls<'_> {
     /// Counts new calls for the limits. Calls beyond a limit, repeated too often, after an invalid answer,
     /// or parallel although forbidden are refused with an error result. What the run has spent goes into
     /// the log before the entries that tell why.
+    ///
+    /// The first call of a tool with earlier calls waits for a decision, and counts once it runs.
     pub(super) fn count(&mut self, calls: &[ToolCall]) -> NewCalls {
         let mut refused = Vec::new();
         let mut started = Vec::new();
         for (position, call) in (self.counted()..).zip(calls) {
             let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
                 Some(parallel_call_refused())
+            } else if !self.dispatch.has_invalid
+                && let Some(waits) = repeated(self.conversation, &self.dispatch.registry, call)
+            {
+                Some(waits)
             } else {
                 refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
             };
@@ -137,7 +152,7 @@ impl TurnCalls<'_> {
 
     fn start(&mut self) {
         if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
-            self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
+            self.caller.called.begin_turn(self.conversation);
         }
         while let Some(counted) = self.dispatch.counted.pop_front() {
             let position = self.dispatch.started;
@@ -198,7 +213,7 @@ impl TurnCalls<'_> {
             let id = self.conversation.path_of_call(*position);
             self.conversation.decide(*position, decisions.get(&id).cloned(), decisions.decider(&id));
         }
-        for result in restart.results {
+        for result in std::mem::take(&mut restart.results) {
             let position = result.position;
             self.keep(result);
             let decisions = &self.scope.run.0.place.decisions;
@@ -219,11 +234,11 @@ impl TurnCalls<'_> {
             // The earlier run has not emitted it, because the answer was not checked.
             self.pieces.buffer.push_message(&message, &self.pieces.message_id, self.scope.run);
         }
-        self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
-        let mut positions = restart.positions.into_iter().peekable();
+        self.caller.called.begin_turn(self.conversation);
+        let mut positions = std::mem::take(&mut restart.positions).into_iter().peekable();
         for (position, call) in message.calls.into_iter().enumerate() {
             match positions.next_if_eq(&position) {
-                Some(_) => self.dispatch(position, call),
+                Some(_) => self.dispatch(position, restart.changed(position, call)),
                 None => drop(self.caller.called.add(call.id)),
             }
         }

@@ -1,10 +1,12 @@
 //! The continuation of an unfinished turn after an interruption or a crash.
 
+use super::refusal::repeated;
 use crate::agent::{CallIds, Run};
 use crate::conversation::{Conversation, Turn, unknown};
 use crate::error::AgentError;
 use crate::llm::answer::FinalAnswer;
 use crate::pending::Decision;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use toolkit_core::definition::ToolSource;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
@@ -17,6 +19,8 @@ pub(super) struct Restart {
     pub(super) results: Vec<ToolResult>,
     /// The program's approvals, by the index of the call.
     approvals: BTreeMap<usize, Approval>,
+    /// The arguments that the program has given calls of tools with earlier calls.
+    changed: BTreeMap<usize, Value>,
 }
 
 impl Restart {
@@ -63,7 +67,13 @@ impl Restart {
                 Some(_) if is_agent && !decisions.are_within(&id) => {}
                 // The agent had begun, so its call needs no further approval.
                 _ if is_agent => restart.run(position, Some(Approval::Approve)),
+                Some(_) if turn.is_repeated(position) => restart.decide_again(position, call, decision),
                 Some(_) => restart.decide(position, call, decision),
+                None if !turn.may_have_run(position)
+                    && let Some(error) = repeated(conversation, tools, call) =>
+                {
+                    restart.results.push(ToolResult::of(call, Err(error)).with_position(position));
+                }
                 // A call that was cut keeps its earlier decision.
                 None if may_run(turn, position, answer, tools) => {
                     restart.run(position, turn.decided(position).and_then(approval));
@@ -85,6 +95,25 @@ impl Restart {
                 self.results.push(ToolResult::of(call, outcome).with_position(position));
             }
         }
+    }
+
+    /// Decides a call that waits because of earlier calls. Permissions of the tool still ask for their approval.
+    fn decide_again(&mut self, position: usize, call: &ToolCall, decision: Option<&Decision>) {
+        if let Some(Decision::Change(arguments)) = decision {
+            self.changed.insert(position, arguments.clone());
+        }
+        match decision {
+            Some(decision) if decision.runs_the_call() => self.run(position, None),
+            decision => self.decide(position, call, decision),
+        }
+    }
+
+    /// Returns the call with the arguments that the program has given it.
+    pub(super) fn changed(&self, position: usize, mut call: ToolCall) -> ToolCall {
+        if let Some(arguments) = self.changed.get(&position) {
+            call.arguments = arguments.to_string().into();
+        }
+        call
     }
 
     fn run(&mut self, position: usize, approval: Option<Approval>) {

@@ -225,7 +225,7 @@ impl<'a> TurnRunner<'a> {
                 held,
             },
             attempt: Attempt::default(),
-            dispatch: Dispatch::new(dispatcher.batch([])),
+            dispatch: Dispatch::new(&dispatcher),
         };
         // Not reused after a restart, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
