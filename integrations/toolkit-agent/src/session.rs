@@ -10,8 +10,8 @@ mod recovery;
 pub(crate) mod sessions;
 mod store;
 
-pub use entry::{ConversationEntry, EntryKind};
 pub use crate::conversation::{EarlierCall, ForkPoint};
+pub use entry::{ConversationEntry, EntryKind};
 pub(crate) use history_tool::date;
 pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
 pub(crate) use journal::{Journal, RunningSave};
