@@ -103,10 +103,11 @@ impl PastEvents {
     fn apply(&mut self, read: ReadEntry) {
         let ReadEntry { number, at, node, entry } = read;
         let within = self.state.scopes(&node);
-        let before = self.state.at(&node).map(|state| Before::new(state, &node, &entry)).unwrap_or_default();
+        let before =
+            self.state.at_node(&node).map(|state| Before::new(state, &node, &entry)).unwrap_or_default();
         self.state.apply_at(&node, entry.clone(), at / 1_000);
         let run = self.state.run.as_ref().map(|run| run.id.clone()).unwrap_or_default();
-        let Some(state) = self.state.at(&node) else { return };
+        let Some(state) = self.state.at_node(&node) else { return };
         let mut view = View { state, before, within, number, at, run, path: &node, shown: &mut self.shown };
         view.show_entry(&entry);
         self.follow_inputs(&node, &entry, number);
@@ -114,7 +115,7 @@ impl PastEvents {
 
     /// Gives the shown inputs the form in which the conversation has them.
     fn follow_inputs(&mut self, node: &str, entry: &Entry, number: u64) {
-        let Some(state) = self.state.at_mut(node) else { return };
+        let Some(state) = self.state.at_node_mut(node) else { return };
         let changed = state.history.take_changed();
         let inputs = self.inputs.entry(node.to_owned()).or_default();
         match entry {

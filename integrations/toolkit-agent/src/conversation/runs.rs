@@ -2,7 +2,7 @@
 
 use super::RunState;
 use super::branches::is_branch;
-use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop, TurnPath};
+use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
 use crate::session::Summary;
@@ -227,20 +227,6 @@ impl Conversation {
         self.id = session.id().into();
         self.session = session.clone();
         self
-    }
-
-    /// Returns the path to the call at `position` of the unfinished turn, for decisions.
-    pub(crate) fn path_of_call(&self, position: usize) -> String {
-        self.turn_path().call(position)
-    }
-
-    pub(crate) fn turn_path(&self) -> TurnPath {
-        self.state.turn_path(self.node.clone())
-    }
-
-    /// Returns the ids of the messages with unchecked text before a pause, in their order.
-    pub(crate) fn unchecked_ids(&self) -> Vec<Arc<str>> {
-        self.state.unchecked_ids(&self.node)
     }
 
     /// Takes the unfinished conversation of an agent called at `position`.

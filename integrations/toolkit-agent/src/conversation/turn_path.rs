@@ -1,7 +1,7 @@
 //! The paths to turns and calls in a log, which are the ids of messages and the keys of calls.
 
-use super::State;
 use super::branches::is_branch;
+use super::{Conversation, State};
 use crate::agent::CallIds;
 use crate::event::RunScope;
 use std::sync::Arc;
@@ -26,6 +26,22 @@ impl TurnPath {
     }
 }
 
+impl Conversation {
+    /// Returns the path to the call at `position` of the unfinished turn, for decisions.
+    pub(crate) fn path_of_call(&self, position: usize) -> String {
+        self.turn_path().call(position)
+    }
+
+    pub(crate) fn turn_path(&self) -> TurnPath {
+        self.state.turn_path(self.node.clone())
+    }
+
+    /// Returns the ids of the messages with unchecked text before a pause, in their order.
+    pub(crate) fn unchecked_ids(&self) -> Vec<Arc<str>> {
+        self.state.unchecked_ids(&self.node)
+    }
+}
+
 impl State {
     /// Returns the path to the latest turn. `node` is that to this conversation, with `/` at its end.
     pub(super) fn turn_path(&self, node: Arc<str>) -> TurnPath {
@@ -46,15 +62,7 @@ impl State {
     }
 
     /// Returns the conversation at the path `node`.
-    pub(super) fn at(&self, node: &str) -> Option<&Self> {
-        let mut state = self;
-        for key in keys(node) {
-            state = state.children.get(key)?;
-        }
-        Some(state)
-    }
-
-    pub(super) fn at_mut(&mut self, node: &str) -> Option<&mut Self> {
+    pub(super) fn at_node_mut(&mut self, node: &str) -> Option<&mut Self> {
         let mut state = self;
         for key in keys(node) {
             state = state.children.get_mut(key)?;

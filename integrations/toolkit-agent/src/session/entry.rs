@@ -89,6 +89,14 @@ pub enum EntryKind {
         /// The messages replaced with a summary or a note.
         messages_left_out: usize,
     },
+    /// The conversation so far comes from another one of the user.
+    #[non_exhaustive]
+    Forked {
+        /// The id of the other conversation.
+        conversation: String,
+        /// The number of the first entry there that this conversation does not have.
+        entry: u64,
+    },
     /// The conversation so far. Its earlier entries were not saved, or were erased.
     Snapshot(Messages),
 }

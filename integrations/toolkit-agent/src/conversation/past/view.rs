@@ -63,6 +63,9 @@ impl View<'_> {
             Entry::Snapshot(_) if self.is_outermost() => {
                 self.show(EntryKind::Snapshot(self.state.history.shown_since(0)));
             }
+            Entry::Forked { source, .. } => {
+                self.show(EntryKind::Forked { conversation: source.id.clone(), entry: source.entry });
+            }
             Entry::Resumed => self.resumed(),
             Entry::Stopped(stop) => self.stopped(stop),
             Entry::Ended if self.is_outermost() => {
@@ -81,8 +84,10 @@ impl View<'_> {
 
     fn show_turn(&mut self, entry: &Entry) {
         match entry {
-            Entry::TurnBegan { agent, .. } => {
-                self.show(EntryKind::Turn { agent: agent.clone(), message_id: self.message_id() });
+            Entry::TurnBegan { .. } => {
+                let Some(turn) = &self.state.turn else { return };
+                let agent = turn.message().agent.clone();
+                self.show(EntryKind::Turn { agent, message_id: self.message_id() });
             }
             Entry::Call(arrived) => self.call_arrived(arrived),
             Entry::ModelEnded(_) => self.message_ended(),

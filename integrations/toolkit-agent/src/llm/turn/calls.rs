@@ -194,7 +194,6 @@ impl TurnCalls<'_> {
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
             self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
             if !self.pieces.are_held(&message, self.answer) {
-                // The earlier run has emitted only its pieces.
                 self.pieces.emit_restarted(&message);
             }
         }
@@ -298,8 +297,7 @@ impl TurnCalls<'_> {
         }
         let agent = || self.scope.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
-            // The result of an answer is for the model, and an output that is the answer is checked first.
-            None if self.is_answer(&result) || self.awaits_verdict(&result) => {}
+            None if self.is_hidden(&result) => {}
             None => self.scope.run.emit(|| RunEvent::Result {
                 agent: agent(),
                 key: self.conversation.path_of_call(result.position).into(),
@@ -307,12 +305,11 @@ impl TurnCalls<'_> {
                 within: self.scope.run.within(),
             }),
             Some(reason) => {
-                let call_id = result.call_id.clone();
                 if self.scope.run.0.place.is_tracked {
                     self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
                         key: self.conversation.path_of_call(result.position).into(),
-                        call_id,
+                        call_id: result.call_id.clone(),
                         reason,
                         within: self.scope.run.within(),
                     });
@@ -322,16 +319,13 @@ impl TurnCalls<'_> {
         self.conversation.add_result(result);
     }
 
-    /// Returns whether the arguments of the call are the answer.
-    fn is_answer(&self, result: &ToolResult) -> bool {
-        let message = self.conversation.turn_message();
-        message
-            .and_then(|message| message.calls.get(result.position))
-            .is_some_and(|call| self.answer.is_in(call))
-    }
-
-    fn awaits_verdict(&self, result: &ToolResult) -> bool {
-        result.actions.skip_summarization && self.conversation.turn().is_some_and(|turn| turn.checks_answers)
+    /// Returns whether a result has no event: that of an answer is for the model, and an output that is the
+    /// answer waits for its verdict.
+    fn is_hidden(&self, result: &ToolResult) -> bool {
+        let Some(turn) = self.conversation.turn() else { return false };
+        let call = turn.message().calls.get(result.position);
+        let is_answer = call.is_some_and(|call| self.answer.is_in(call));
+        is_answer || result.actions.skip_summarization && turn.checks_answers
     }
 
     /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
@@ -397,10 +391,9 @@ impl TurnCalls<'_> {
         let turn = self.conversation.turn();
         let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
         for position in unanswered {
-            if position < self.dispatch.started {
-                continue;
-            }
-            if let Some(result) = self.conversation.not_started(position) {
+            if position >= self.dispatch.started
+                && let Some(result) = self.conversation.not_started(position)
+            {
                 self.keep(result);
             }
         }

@@ -211,7 +211,7 @@ impl Pieces<'_> {
         run.emit(event);
     }
 
-    /// Emits the message of a restarted turn.
+    /// Emits the message of a restarted turn, of which the earlier run has emitted only pieces.
     pub(super) fn emit_restarted(&self, message: &AssistantMessage) {
         let run = self.scope.run;
         run.emit(|| RunEvent::Message {

@@ -9,7 +9,6 @@ use super::step::{Step, next_step};
 use crate::agent::{Caller, RunAgent as _, SteeredInput};
 use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
-use crate::event::RunEvent;
 use crate::llm::agent::LlmAgent;
 use crate::llm::answer::{FinalAnswer, begin_turn, feedback, final_answer};
 use crate::llm::context::meter::Meter;
@@ -266,31 +265,23 @@ impl<'a> TurnRunner<'a> {
 
     /// Emits an ended turn's held events, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        self.emit_turn(conversation);
+        self.scope.run.save(conversation).await
+    }
+
+    fn emit_turn(&mut self, conversation: &Conversation) {
         if conversation.unchecked().is_empty() {
             self.buffer.emit(self.scope.run);
         } else {
             // The text before a pause is checked with the rest of the answer.
             self.buffer.pause();
         }
-        self.scope.run.save(conversation).await
     }
 
-    /// Emits outputs of tools that are the answer, as the verdict leaves them.
+    /// Emits outputs of tools that are the answer, once they were checked.
     fn emit_outputs(&self, conversation: &Conversation) {
-        let run = self.scope.run;
-        if !run.has_listener() || !self.agent.settings.guards.check_answers() {
-            return;
-        }
-        let Some(Message::Tool(given)) = conversation.messages().last() else { return };
-        for result in &given.results {
-            if result.actions.skip_summarization {
-                run.emit(|| RunEvent::Result {
-                    agent: self.scope.agent.to_owned(),
-                    key: conversation.path_of_call(result.position).into(),
-                    result: Box::new(result.clone()),
-                    within: run.within(),
-                });
-            }
+        if self.agent.settings.guards.check_answers() {
+            self.scope.emit_outputs(conversation);
         }
     }
 
@@ -332,8 +323,10 @@ impl<'a> TurnRunner<'a> {
         if is_withheld && let Some(message) = conversation.latest_message() {
             self.buffer.replace_message(message);
         }
-        self.end_turn(conversation).await?;
+        self.emit_turn(conversation);
         self.emit_outputs(conversation);
+        self.agent.emit_transfer(&to, self.scope.run);
+        self.scope.run.save(conversation).await?;
         Ok(TurnOutcome::Transfer(to))
     }
 
