@@ -49,6 +49,7 @@ mod refusals;
 mod requests;
 mod rules;
 mod run_requests;
+mod runs;
 mod secrets;
 mod sendable;
 mod sessions;

@@ -77,8 +77,15 @@ impl State {
             Entry::Stopped(stop) => self.stop(stop, at),
             Entry::Ended => self.end_run(at),
 
-            Entry::InputReplaced { index, message } => self.history.replace(index, message),
-            Entry::InputBlocked { index } => self.history.block(index),
+            Entry::InputReplaced { index, message } => {
+                let title = title_of(&message);
+                self.retitle(index, &title);
+                self.history.replace(index, message);
+            }
+            Entry::InputBlocked { index } => {
+                self.retitle(index, "");
+                self.history.block(index);
+            }
 
             Entry::AgentBegan { depth, agent, members } => self.begin_agent(depth, agent, members, at),
             Entry::AgentEnded { depth, output } => {
@@ -313,8 +320,21 @@ impl State {
         }
     }
 
+    /// Gives the conversation another title, if it has that of the input at `index`.
+    fn retitle(&mut self, index: usize, title: &str) {
+        if let Some(Message::User(input)) = self.history.messages.get(index)
+            && !self.title.is_empty()
+            && *self.title == *title_of(input)
+        {
+            self.title = title.into();
+        }
+    }
+
     fn remove_first(&mut self, count: usize) {
         let count = count.min(self.history.len());
+        for index in 0..count {
+            self.retitle(index, "");
+        }
         self.history.remove_first(count);
         if let Some(run) = &mut self.run {
             run.remove_first(count);

@@ -210,8 +210,14 @@ impl Worker<'_> {
         mut conversation: Conversation,
         Numbered { number, id, item }: Numbered<InputItem>,
     ) -> Result<Next, StoreError> {
-        conversation.take_up(&[number]);
         let cancellation = self.set_current(id.as_str().into());
+        // It may have been taken back since it was read.
+        let inbox = Inbox::load(&self.inner.sessions, self.active.key()).await?;
+        if !inbox.inputs.iter().any(|input| input.number == number) {
+            *lock(&self.active.current) = None;
+            return Ok(Next::Step);
+        }
+        conversation.take_up(&[number]);
         let agent = &self.inner.agent;
         let mut request =
             agent.run(item.input).on(&mut conversation).invocation_id(id).message_id(item.message);

@@ -221,17 +221,19 @@ impl Runs for LocalRuns {
     }
 
     async fn cancel(&self, key: ConversationKey<'_>, run: &str) -> Result<bool, RunsError> {
+        let store = self.inner.sessions.store();
+        let mut was_waiting = false;
+        for item in store.inbox(key).await? {
+            if item.name == name_of_input(run) {
+                was_waiting = store.take(key, item.number).await?;
+            }
+        }
+        // Looked at after the input was taken back: a task that has read it before looks again once it is noted as working.
         if self.find(key).is_some_and(|active| active.cancel(run)) {
             return Ok(true);
         }
-        let store = self.inner.sessions.store();
-        for item in store.inbox(key).await? {
-            if item.name == name_of_input(run) && store.take(key, item.number).await? {
-                return Ok(true);
-            }
-        }
         if busy(&self.load(key).await?).is_none_or(|status| status.run() != Some(run)) {
-            return Ok(false);
+            return Ok(was_waiting);
         }
         self.put(key, &name_of_cancel(run), &Item::Cancel(run.to_owned())).await?;
         self.wake(key, false);

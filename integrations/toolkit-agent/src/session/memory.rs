@@ -140,7 +140,8 @@ impl MemoryStore {
 
 impl ConversationStore for MemoryStore {
     async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
-        self.load_from(key, 0).await
+        let state = lock(&self.0);
+        Ok(state.find(key).map(|saved| saved.log.clone()).filter(|log| log.version > 0))
     }
 
     async fn load_from(

@@ -1,0 +1,10 @@
+//! Runs that somebody owns.
+
+pub(crate) mod table;
+
+use toolkit_agent::session::MemoryStore;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_input_does_what_its_mode_says_in_each_state() {
+    table::check(async || MemoryStore::new()).await;
+}
