@@ -8,7 +8,7 @@ use crate::json::quoted;
 use crate::keyword::Keyword;
 use crate::reader::{DIGITS, Reader};
 use crate::reference::resolve;
-use crate::types::{names, types};
+use crate::types::{has_name, names, types};
 use serde_json::{Map, Value};
 use std::ptr;
 
@@ -94,7 +94,7 @@ impl Plan {
     /// Returns whether a JSON text certainly conforms.
     pub(crate) fn accepts(&self, text: &str) -> bool {
         let mut reader = Reader::checked(text, self);
-        reader.skip().and_then(|()| reader.end()).is_ok()
+        reader.skip().is_ok() && reader.end().is_ok()
     }
 }
 
@@ -162,12 +162,10 @@ impl<'a> Compiler<'a> {
                 let matcher = self.of_type(keywords, kind);
                 let inner = self.add(matcher);
                 let null = self.add(Matcher::Null);
-                Matcher::ByType(
-                    [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
-                        .into_iter()
-                        .flatten()
-                        .collect(),
-                )
+                match type_bits(kind) {
+                    Some(bits) => Matcher::ByType([(bits, inner), (NULL, null)].into()),
+                    None => Matcher::ByType([(NULL, null)].into()),
+                }
             }
             _ => Matcher::Unknown,
         }
@@ -250,14 +248,14 @@ impl<'a> Compiler<'a> {
                 None => {}
             }
         }
-        let is_required = |name: &str| names(keywords.get("required")).any(|required| required == name);
         let mut fields = Vec::new();
         let mut required = 0;
         for (index, (name, property)) in properties.into_iter().flatten().enumerate().take(MOST_FIELDS + 1) {
             let at = self.compile(property);
-            let has_default = property.get("default").is_some_and(|default| !default.is_null());
-            let is_optional = self.origin == Origin::RustType && !is_required(name) && !has_default;
-            required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
+            let is_required = has_name(keywords.get("required"), name);
+            let has_default = !property.get("default").is_none_or(Value::is_null);
+            let is_optional = self.origin == Origin::RustType && !is_required && !has_default;
+            required |= u64::from(is_required) << (index % MOST_FIELDS);
             let key = format!(",{}:", quoted(name)).into_bytes().into();
             fields.push(Field { name: name.as_str().into(), key, at, is_optional });
         }
@@ -274,7 +272,7 @@ impl<'a> Compiler<'a> {
 /// Returns the branches of a schema that is only a union.
 fn union_of_types(keywords: &Map<String, Value>) -> Option<&Vec<Value>> {
     let keyword = ["anyOf", "oneOf"].into_iter().find(|keyword| keywords.contains_key(*keyword))?;
-    keywords.get(keyword)?.as_array().filter(|_| !constrains(keywords, &[keyword]))
+    if constrains(keywords, &[keyword]) { None } else { keywords.get(keyword)?.as_array() }
 }
 
 fn count_or(value: Option<&Value>, otherwise: usize) -> Option<usize> {
@@ -308,9 +306,13 @@ pub(crate) const NULL: u8 = 1;
 
 /// Returns the bit of a JSON type, one for both integers and numbers.
 fn type_bits(kind: &str) -> Option<u8> {
-    let position = ["null", "boolean", "string", "array", "object"].iter().position(|name| *name == kind);
     match kind {
+        "null" => Some(NULL),
+        "boolean" => Some(1 << 1),
+        "string" => Some(1 << 2),
+        "array" => Some(1 << 3),
+        "object" => Some(1 << 4),
         "integer" | "number" => Some(1 << 5),
-        _ => position.map(|position| 1 << position),
+        _ => None,
     }
 }

@@ -43,6 +43,13 @@ impl<'t> Reader<'t> {
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
     }
 
+    /// Reads a value after which the text ends.
+    pub(crate) fn whole_json(&mut self) -> Result<Json<'t>, ReadError> {
+        let value = self.json()?;
+        self.end()?;
+        Ok(value)
+    }
+
     /// Reads an object's members with the text of their values, which is known to be JSON.
     pub(crate) fn members(&mut self) -> Result<Vec<Member<'t>>, ReadError> {
         if self.peek()? != b'{' {
@@ -86,8 +93,10 @@ impl<'t> Reader<'t> {
 
     fn skip_word(&mut self) -> Result<(), ReadError> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        let length = rest.iter().take_while(is_part).count();
+        let mut length = 0;
+        while let Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') = rest.get(length) {
+            length += 1;
+        }
         self.at += length;
         if length == 0 { Err(self.refuse()) } else { Ok(()) }
     }
