@@ -155,11 +155,11 @@ impl<'a> Compiler<'a> {
         }
         let mut kinds = types(keywords.get("type"));
         match (kinds.next(), kinds.next(), kinds.next()) {
-            (Some(kind), None, _) => self.of_type(keywords, kind),
+            (Some(kind), None, _) => self.of_type(keywords, kind).unwrap_or(Matcher::Unknown),
             (Some(kind), Some("null"), None)
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
-                let matcher = self.of_type(keywords, kind);
+                let matcher = self.of_type(keywords, kind).unwrap_or(Matcher::Unknown);
                 let inner = self.add(matcher);
                 let null = self.add(Matcher::Null);
                 match type_bits(kind) {
@@ -187,18 +187,18 @@ impl<'a> Compiler<'a> {
         Matcher::ByType(by_type.into())
     }
 
-    fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Matcher {
+    /// Returns the matcher for a type, or `None` if the full check must handle the other keywords.
+    fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Option<Matcher> {
         let only = |known: &[&str]| !constrains(keywords, known);
-        let count = |keyword: &str, otherwise: usize| count_or(keywords.get(keyword), otherwise);
-        let bound = |keyword: &str, otherwise: i64| bound_or(keywords.get(keyword), otherwise);
-        let matcher = match kind {
+        match kind {
             "null" if only(&["type"]) => Some(Matcher::Null),
             "boolean" if only(&["type"]) => Some(Matcher::Boolean),
             "integer" if only(&["type", "minimum", "maximum"]) => {
-                let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
+                let least = bound_or(keywords.get("minimum"), i64::MIN)?;
+                let most = bound_or(keywords.get("maximum"), i64::MAX)?;
                 // A tool with a foreign schema may round wider integers.
-                let is_wide = self.origin == Origin::RustType && range == Some((i64::MIN, i64::MAX));
-                range.map(|(least, most)| Matcher::Integer { least, most, is_wide })
+                let is_wide = self.origin == Origin::RustType && (least, most) == (i64::MIN, i64::MAX);
+                Some(Matcher::Integer { least, most, is_wide })
             }
             "number" if only(&["type"]) => {
                 // A tool with a foreign schema may round longer numbers.
@@ -206,30 +206,34 @@ impl<'a> Compiler<'a> {
                 Some(Matcher::Number { longest })
             }
             "string" if only(&["type", "minLength", "maxLength"]) => {
-                let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
-                length.map(|(least, most)| Matcher::Text { least, most })
+                let least = count_or(keywords.get("minLength"), 0)?;
+                let most = count_or(keywords.get("maxLength"), usize::MAX)?;
+                Some(Matcher::Text { least, most })
             }
             "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
                 let listed = match keywords.get("enum").and_then(Value::as_array) {
                     Some(values) => values.as_slice(),
                     None => keywords.get("const").map(std::slice::from_ref).unwrap_or_default(),
                 };
-                let words = listed.iter().map(|word| word.as_str().map(Box::from));
-                words.collect::<Option<Box<[_]>>>().map(Matcher::Words)
+                let mut words = Vec::with_capacity(listed.len());
+                for word in listed {
+                    words.push(word.as_str()?.into());
+                }
+                Some(Matcher::Words(words.into()))
             }
             "array" if only(&["type", "items", "minItems", "maxItems"]) => {
                 let item = match keywords.get("items") {
-                    None => Some(self.add(Matcher::Any)),
-                    Some(Value::Array(_)) => None,
-                    Some(items) => Some(self.compile(items)),
+                    None => self.add(Matcher::Any),
+                    Some(Value::Array(_)) => return None,
+                    Some(items) => self.compile(items),
                 };
-                let length = count("minItems", 0).zip(count("maxItems", usize::MAX));
-                item.zip(length).map(|(item, (least, most))| Matcher::List { item, least, most })
+                let least = count_or(keywords.get("minItems"), 0)?;
+                let most = count_or(keywords.get("maxItems"), usize::MAX)?;
+                Some(Matcher::List { item, least, most })
             }
             "object" => self.object(keywords),
             _ => None,
-        };
-        matcher.unwrap_or(Matcher::Unknown)
+        }
     }
 
     fn object(&mut self, keywords: &'a Map<String, Value>) -> Option<Matcher> {

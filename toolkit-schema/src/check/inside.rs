@@ -162,11 +162,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             }
         }
         if let Some(wanted) = schema.get("contains") {
-            let found = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
-            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-            if !(bound("minContains").unwrap_or(1)..=bound("maxContains").unwrap_or(u64::MAX))
-                .contains(&found)
-            {
+            let count = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
+            let least = schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
+            let most = schema.get("maxContains").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            if count < least || count > most {
                 self.add_mismatch(ViolationKind::Constraint, schema, "contains", value);
             }
         }
