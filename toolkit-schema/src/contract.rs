@@ -53,10 +53,13 @@ impl Contract {
     /// # Errors
     /// The schema cannot be checked, or has an invalid default.
     pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
-        let TakenNotes { notes, defaults, fault: faulty } = take_notes(schema);
-        let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
+        let TakenNotes { notes, defaults, fault: unpublishable } = take_notes(schema);
+        let faulty_default = unpublishable.or_else(|| check_defaults(schema, &notes, &defaults));
         let contract = Self::new(schema, Origin::RustType, unpublished, notes);
-        faulty.or_else(|| fault(schema, false)).map_or(Ok(contract), Err)
+        match faulty_default.or_else(|| fault(schema, false)) {
+            Some(fault) => Err(fault),
+            None => Ok(contract),
+        }
     }
 
     /// Makes the contract of any other schema.

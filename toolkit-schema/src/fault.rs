@@ -2,9 +2,9 @@
 
 use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::index::{AddressMap, Names, address};
-use crate::keyword::{Holds, Keyword, Role, held, subschemas};
+use crate::keyword::{Holds, Keyword, Role, Subschema, add_held, held, subschemas};
 use crate::pattern::compiles;
-use crate::reference::{SchemaRef, escape, resolve, target};
+use crate::reference::{SchemaRef, escape, referenced, resolve, target};
 use crate::types::names;
 use crate::words::{shorten, value_in_words};
 use serde_json::{Map, Value};
@@ -212,35 +212,33 @@ fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut
     if let Some(known) = heights.get(key) {
         return *known;
     }
-    let next = next_in_chain(root, keywords);
-    if next.is_empty() {
+    let referenced = referenced(root, schema);
+    let inside = in_place(keywords);
+    if referenced.is_none() && inside.is_empty() {
         return 1;
     }
     heights.insert(key, 0);
     let mut height = 1;
-    for (levels, schema) in next {
+    if let Some(target) = referenced {
+        height = 1 + self::height(SchemaRef::new(root, target), above + 1, heights);
+    }
+    for Subschema { key, schema, .. } in inside {
+        let levels = 1 + usize::from(key.is_some());
         height = height.max(levels + self::height(SchemaRef::new(root, schema), above + levels, heights));
     }
     heights.insert(key, height);
     height
 }
 
-/// Returns the next schemas that apply to the same value, each with the levels of JSON to it.
-fn next_in_chain<'a>(root: &'a Value, keywords: &'a Map<String, Value>) -> Vec<(usize, &'a Value)> {
-    let mut next = Vec::new();
-    if let Some(Value::String(reference)) = keywords.get("$ref")
-        && let Some(schema) = target(root, reference)
-    {
-        next.push((1, schema));
-    }
+/// Returns the inner schemas that apply to the same value.
+fn in_place(keywords: &Map<String, Value>) -> Vec<Subschema<'_>> {
+    let mut found = Vec::new();
     for (keyword, value) in keywords {
         if Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace) {
-            for inside in held(keyword, value) {
-                next.push((1 + usize::from(inside.key.is_some()), inside.schema));
-            }
+            add_held(keyword, value, &mut found);
         }
     }
-    next
+    found
 }
 
 /// Returns the depth of the longest chain for one value in a schema that is not too deep.
@@ -308,7 +306,7 @@ mod tests {
         let chained = |count: usize| {
             let link = |index: usize| json!({"anyOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
             let defs = (0..count).map(|index| (index.to_string(), link(index)));
-            json!({"$ref": "#/$defs/0", "$defs": defs.collect::<serde_json::Map<_, _>>()})
+            json!({"$ref": "#/$defs/0", "$defs": defs.collect::<Map<_, _>>()})
         };
         assert!(!is_too_deep(&chained(41)) && is_too_deep(&chained(43)) && is_too_deep(&chained(3000)));
         assert!(!is_too_deep(&json!({"anyOf": [{"$ref": "#"}, {"items": {"$ref": "#"}}]})));

@@ -48,7 +48,14 @@ impl<'a> Json<'a> {
     /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         let mut reader = Reader::unchecked(text);
-        reader.whole_json().map_err(|error| fault_of(text, reader.offset(), &error))
+        let error = match reader.json() {
+            Ok(value) => match reader.end() {
+                Ok(()) => return Ok(value),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        Err(fault_of(text, reader.offset(), &error))
     }
 
     /// Returns the content of a string, or `None` for other values.

@@ -210,7 +210,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
     found
 }
 
-fn add_held<'a>(keyword: &'a str, value: &'a Value, found: &mut Vec<Subschema<'a>>) {
+pub(crate) fn add_held<'a>(keyword: &'a str, value: &'a Value, found: &mut Vec<Subschema<'a>>) {
     if !(value.is_object() || value.is_array() || value.is_boolean()) {
         return;
     }

@@ -22,8 +22,10 @@ impl Decimal {
     /// Parses a number in JSON syntax, also with leading zeros.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let absolute = text.strip_prefix('-').unwrap_or(text);
-        let negative = absolute.len() < text.len();
+        let (negative, absolute) = match text.strip_prefix('-') {
+            Some(absolute) => (true, absolute),
+            None => (false, text),
+        };
         let (number, exponent) = absolute.split_once(['e', 'E']).unwrap_or((absolute, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
         let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);

@@ -74,14 +74,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
     fn is_unclear(&mut self, branches: &'a [Value], value: &Json<'v>) -> bool {
         let Kind::Array(items) = &value.kind else { return false };
         for branch in branches {
-            match resolve(self.root, branch) {
-                Some(object) if may_be(self.root, branch, "object") => {
-                    if self.are_fields(object, items) {
-                        return true;
-                    }
+            if let Some(object) = resolve(self.root, branch)
+                && may_be(self.root, branch, "object")
+            {
+                if self.are_fields(object, items) {
+                    return true;
                 }
-                _ if self.has_structure(branch, value) => return false,
-                _ => {}
+            } else if self.has_structure(branch, value) {
+                return false;
             }
         }
         false

@@ -33,7 +33,7 @@ impl Written {
             let Some(more) = branch.null.take() else { continue };
             match &mut null {
                 Some(all) => {
-                    add_line(all, more.get("description").and_then(Value::as_str).unwrap_or_default())
+                    add_line(all, more.get("description").and_then(Value::as_str).unwrap_or_default());
                 }
                 None => null = Some(more),
             }

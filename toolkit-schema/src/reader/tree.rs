@@ -43,13 +43,6 @@ impl<'t> Reader<'t> {
         Ok(Json { text: self.text.get(start..self.at).unwrap_or_default(), kind })
     }
 
-    /// Reads a value after which the text ends.
-    pub(crate) fn whole_json(&mut self) -> Result<Json<'t>, ReadError> {
-        let value = self.json()?;
-        self.end()?;
-        Ok(value)
-    }
-
     /// Reads an object's members with the text of their values, which is known to be JSON.
     pub(crate) fn members(&mut self) -> Result<Vec<Member<'t>>, ReadError> {
         if self.peek()? != b'{' {
