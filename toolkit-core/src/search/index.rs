@@ -209,17 +209,26 @@ struct Wanted {
 
 /// Returns the different words of `query`, without stop words unless there are no others.
 fn wanted(query: &str) -> Vec<Wanted> {
-    let mut stop_words = Vec::new();
-    let mut others = Vec::new();
-    let mut seen = HashSet::new();
-    each_word(query, &mut |text| {
-        let words = if is_stop_word(text) { &mut stop_words } else { &mut others };
+    let mut words = QueryWords::default();
+    each_word(query, &mut |text| words.add(text));
+    if words.others.is_empty() { words.stop_words } else { words.others }
+}
+
+#[derive(Default)]
+struct QueryWords {
+    stop_words: Vec<Wanted>,
+    others: Vec<Wanted>,
+    seen: HashSet<u64>,
+}
+
+impl QueryWords {
+    fn add(&mut self, text: &str) {
+        let words = if is_stop_word(text) { &mut self.stop_words } else { &mut self.others };
         let word = word_key(text);
-        if words.len() < MOST_WORDS && seen.insert(word) {
+        if words.len() < MOST_WORDS && self.seen.insert(word) {
             words.push(Wanted { word, ..Wanted::default() });
         }
-    });
-    if others.is_empty() { stop_words } else { others }
+    }
 }
 
 /// Returns the inverse document frequency of a word in `tools` of `all` tools.
@@ -262,11 +271,13 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, field: usize, text: &str) {
-        each_word(text, &mut |word| {
-            let count = &mut self.counts.entry(word_key(word)).or_default()[field];
-            *count = count.saturating_add(1);
-            self.lengths[field] = self.lengths[field].saturating_add(1);
-        });
+        each_word(text, &mut |word| self.count(field, word));
+    }
+
+    fn count(&mut self, field: usize, word: &str) {
+        let count = &mut self.counts.entry(word_key(word)).or_default()[field];
+        *count = count.saturating_add(1);
+        self.lengths[field] = self.lengths[field].saturating_add(1);
     }
 
     /// Counts the words in names, descriptions and allowed strings of parameters, `deepest` levels down.
