@@ -41,18 +41,13 @@ impl Iterator for OutsideBrackets<'_> {
 
     fn next(&mut self) -> Option<(usize, char)> {
         for (place, c) in self.characters.by_ref() {
-            let is_outside = match c {
-                '(' | '[' | '{' | '（' => {
-                    self.depth += 1;
-                    self.depth == 1
-                }
-                ')' | ']' | '}' | '）' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.depth == 0
-                }
-                _ => self.depth == 0,
-            };
-            if is_outside {
+            let was_outside = self.depth == 0;
+            match c {
+                '(' | '[' | '{' | '（' => self.depth += 1,
+                ')' | ']' | '}' | '）' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if was_outside || self.depth == 0 {
                 return Some((place, c));
             }
         }

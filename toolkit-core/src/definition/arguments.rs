@@ -165,8 +165,7 @@ impl Arguments {
 impl ArgumentTransform {
     /// Returns the model's name, unless it is hidden.
     fn shown_as(&self) -> Option<&str> {
-        let shown = self.name.as_ref().unwrap_or(&self.argument);
-        (!self.hidden).then_some(shown)
+        if self.hidden { None } else { Some(self.name.as_ref().unwrap_or(&self.argument)) }
     }
 
     fn is_renamed(&self) -> bool {

@@ -178,8 +178,10 @@ pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,
 ) -> impl Iterator<Item = LimitedResource> {
-    let exclusive =
-        definition.metadata.exclusive.then(|| LimitedResource::Tool(definition.name.as_str().into()));
+    let mut exclusive = None;
+    if definition.metadata.exclusive {
+        exclusive = Some(LimitedResource::Tool(definition.name.as_str().into()));
+    }
     exclusive.into_iter().chain(lane(definition, arguments))
 }
 

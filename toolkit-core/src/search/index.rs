@@ -93,7 +93,7 @@ impl Index {
     /// Returns the words of `tool`; `None` if it was added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
-        Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
+        if Arc::ptr_eq(&entry.tool, tool) { Some(&entry.words) } else { None }
     }
 
     fn entry(&self, name: &str) -> Option<&IndexedTool> {
@@ -113,8 +113,13 @@ impl Index {
             return vec![&entry.tool];
         }
         let plain = plain_name(name);
-        let same = self.entries.iter().filter(|entry| entry.words.plain_name == plain);
-        same.map(|entry| &entry.tool).collect()
+        let mut tools = Vec::new();
+        for entry in &self.entries {
+            if entry.words.plain_name == plain {
+                tools.push(&entry.tool);
+            }
+        }
+        tools
     }
 
     /// Returns at most `top_k` tools: those named `query`, or else the best matches for its words.
@@ -126,8 +131,11 @@ impl Index {
         } else {
             self.rank(query, options)
         };
-        let best = ranked.into_iter().take(top_k);
-        best.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
+        let mut matches = Vec::with_capacity(ranked.len().min(top_k));
+        for (score, tool) in ranked.into_iter().take(top_k) {
+            matches.push(ToolMatch { tool: tool.clone(), score, is_exact });
+        }
+        matches
     }
 
     /// Returns the tools with words of `query` and their scores, best first.

@@ -12,7 +12,7 @@ pub(super) const MOST_REFERENCES: usize = 8;
 pub(super) fn argument_names(root: &Value) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for part in Parts::of(root, root) {
-        if let Some(Value::Object(properties)) = part.keywords.get("properties") {
+        if let Some(Value::Object(properties)) = part.schema.get("properties") {
             names.extend(properties.keys().map(String::as_str));
         }
     }
@@ -24,7 +24,7 @@ pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
     let mut demands = Vec::new();
     for part in Parts::of(root, root) {
         if part.always
-            && let Some(properties) = part.keywords.get("properties")
+            && let Some(properties) = part.schema.get("properties")
         {
             demands.extend(properties.get(name));
         }
@@ -34,7 +34,7 @@ pub(super) fn demands<'a>(root: &'a Value, name: &str) -> Vec<&'a Value> {
 
 pub(super) fn is_required(root: &Value, name: &str) -> bool {
     for part in Parts::of(root, root) {
-        if part.always && strings(part.keywords.get("required")).any(|required| required == name) {
+        if part.always && strings(part.schema.get("required")).any(|required| required == name) {
             return true;
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn is_required(root: &Value, name: &str) -> bool {
 pub(super) fn takes_any_name(root: &Value) -> bool {
     for part in Parts::of(root, root) {
         for keyword in ["additionalProperties", "unevaluatedProperties", "patternProperties"] {
-            if part.keywords.get(keyword).is_some_and(|value| *value != Value::Bool(false)) {
+            if part.schema.get(keyword).is_some_and(|value| *value != Value::Bool(false)) {
                 return true;
             }
         }
@@ -59,29 +59,25 @@ pub(super) fn accepts(root: &Value, schema: &Value, value: &Value) -> bool {
 }
 
 /// A subschema for the same object.
+#[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
-    pub(super) keywords: &'a Map<String, Value>,
+    pub(super) schema: &'a Value,
     /// Whether it always applies: under `allOf` it does, in a branch of `anyOf` it does not.
     pub(super) always: bool,
+    /// The number of references left to follow.
+    references: usize,
 }
 
 /// Iterates over a schema and every subschema for the same object, including the targets of references.
 pub(super) struct Parts<'a> {
     root: &'a Value,
-    /// The schemas to visit, the next one last.
-    unvisited: Vec<Unvisited<'a>>,
-}
-
-struct Unvisited<'a> {
-    schema: &'a Value,
-    /// The number of references left to follow.
-    references: usize,
-    always: bool,
+    /// The next part is the last.
+    unvisited: Vec<Part<'a>>,
 }
 
 impl<'a> Parts<'a> {
     pub(super) fn of(root: &'a Value, schema: &'a Value) -> Self {
-        Self { root, unvisited: vec![Unvisited { schema, references: MOST_REFERENCES, always: true }] }
+        Self { root, unvisited: vec![Part { schema, always: true, references: MOST_REFERENCES }] }
     }
 }
 
@@ -89,23 +85,22 @@ impl<'a> Iterator for Parts<'a> {
     type Item = Part<'a>;
 
     fn next(&mut self) -> Option<Part<'a>> {
-        while let Some(Unvisited { schema, references, always }) = self.unvisited.pop() {
-            let Value::Object(keywords) = schema else { continue };
-            let mut inner = Vec::new();
-            if let (Some(schema), Some(references)) = (target(self.root, keywords), references.checked_sub(1))
-            {
-                inner.push(Unvisited { schema, references, always });
-            }
-            for inside in subschemas(schema) {
-                if inside.role == Role::InPlace {
-                    let always = always && inside.keyword == "allOf";
-                    inner.push(Unvisited { schema: inside.schema, references, always });
-                }
-            }
-            self.unvisited.extend(inner.into_iter().rev());
-            return Some(Part { keywords, always });
+        let part = self.unvisited.pop()?;
+        let mut inner = Vec::new();
+        if let Value::Object(keywords) = part.schema
+            && let Some(schema) = target(self.root, keywords)
+            && let Some(references) = part.references.checked_sub(1)
+        {
+            inner.push(Part { schema, references, ..part });
         }
-        None
+        for inside in subschemas(part.schema) {
+            if inside.role == Role::InPlace {
+                let always = part.always && inside.keyword == "allOf";
+                inner.push(Part { schema: inside.schema, always, ..part });
+            }
+        }
+        self.unvisited.extend(inner.into_iter().rev());
+        Some(part)
     }
 }
 

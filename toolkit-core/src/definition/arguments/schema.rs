@@ -37,11 +37,11 @@ impl View<'_> {
         let mut names = Vec::new();
         for part in Parts::of(self.root, schema) {
             for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
-                if let Some(Value::Object(named)) = part.keywords.get(keyword) {
+                if let Some(Value::Object(named)) = part.schema.get(keyword) {
                     names.extend(named.keys().map(String::as_str));
                 }
             }
-            names.extend(strings(part.keywords.get("required")));
+            names.extend(strings(part.schema.get("required")));
         }
         for name in names {
             if let Some(change) = self.changes.of(name)

@@ -69,7 +69,8 @@ impl Arguments {
         for (name, value) in &members {
             if let Some(change) = self.changes.shown(name) {
                 given.push(&change.argument);
-                rewriting.keep(value, change.is_renamed().then_some(&change.argument));
+                let new_name = if change.is_renamed() { Some(change.argument.as_str()) } else { None };
+                rewriting.keep(value, new_name);
             } else if self.is_hidden(name) {
                 refused.push(unknown(name, self.shown()));
             } else {
