@@ -81,6 +81,7 @@ impl<'a> Parts<'a> {
     }
 }
 
+#[expect(clippy::missing_trait_methods, reason = "`next` is all that an iterator needs")]
 impl<'a> Iterator for Parts<'a> {
     type Item = Part<'a>;
 
