@@ -73,7 +73,8 @@ async fn another_process_sees_a_run_that_works_and_one_that_was_dropped() {
     let store = MemoryStore::new();
     let sessions = Sessions::new(store.clone());
     let place = || sessions.user("ada").conversation("1");
-    let model = ScriptedModel::new().call("wait", r#"{"ms": 60000}"#).text("Done.");
+    let wait = r#"{"ms": 60000}"#;
+    let model = ScriptedModel::new().call("wait", wait).text("Done.").call("wait", wait);
     let agent = agent(model).build().unwrap();
     let run = agent.run("Wait.").on(place()).invocation_id("one");
     let mut run = std::pin::pin!(run.into_future());
@@ -174,8 +175,9 @@ async fn the_id_of_a_run_is_its_invocation_id_and_survives_resumes() {
 #[tokio::test(start_paused = true)]
 async fn each_process_that_works_on_a_run_is_an_attempt() {
     let store = MemoryStore::new();
-    let model = ScriptedModel::new().call("wait", r#"{"ms": 60000}"#);
-    let model = model.call("wait", r#"{"ms": 60000}"#).call("wait", r#"{"ms": 60000}"#).text("Done.");
+    let wait = r#"{"ms": 60000}"#;
+    let model = ScriptedModel::new().call("wait", wait).then().call("wait", wait).then();
+    let model = model.call("wait", wait).text("Done.");
     let agent = agent(model).build().unwrap();
     let place = || Sessions::new(store.clone()).user("ada").conversation("1");
     let run = agent.run("Wait.").on(place()).invocation_id("one");

@@ -315,7 +315,9 @@ pub(crate) async fn store_of<T: AsRef<str>>(saves: &[T]) -> MemoryStore {
     let summary = Summary::default();
     let mut version = 0;
     for save in saves {
-        version = store.append(KEY, Save::new(version, save.as_ref(), &summary)).await.unwrap();
+        let save = save.as_ref();
+        let first = entries_of(save)[0]["n"].as_u64().unwrap();
+        version = store.append(KEY, Save::new(version, save, &summary).with_first(first)).await.unwrap();
     }
     store
 }
