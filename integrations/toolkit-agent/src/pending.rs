@@ -33,7 +33,9 @@ pub enum Decision {
     Approve,
     /// The call runs, and so do later calls of the tool that need approval for the same reason.
     ///
-    /// This holds for the open [`Conversation`](crate::Conversation) and its clones, and is not saved.
+    /// This holds for the [`Conversation`](crate::Conversation), its clones, and after it was saved, for those that
+    /// are loaded later. An [erased](crate::Sessions::erase) log and a
+    /// [fork](crate::session::SavedConversation::fork) do not have it.
     ApproveForSession,
     /// The call runs with these arguments.
     Change(serde_json::Value),

@@ -200,12 +200,6 @@ macro_rules! requests {
                 self
             }
 
-            /// Sets the id that the client has given to the input.
-            pub(crate) fn message_id(mut self, message: String) -> Self {
-                self.inner.options.message_id = message;
-                self
-            }
-
             /// Sets whether the tracing spans of model calls contain instructions, messages and answers,
             /// which may be private or large. Needs the feature `tracing`. Default: `false`.
             ///
@@ -313,6 +307,12 @@ requests! {
 }
 
 impl<A> RunRequest<'_, A> {
+    /// Sets the id that the client has given to the input.
+    pub(crate) fn message_id(mut self, message: String) -> Self {
+        self.inner.options.message_id = message;
+        self
+    }
+
     /// Sets the [place](Place) of the run: `&mut conversation`, or
     /// `sessions.user("ada").conversation("1")`. Default: a new conversation, dropped at the end.
     pub fn on<'a>(self, place: impl Into<Place<'a>>) -> RunRequest<'a, A> {

@@ -99,3 +99,24 @@ pub(crate) struct Frame {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_repair: bool,
 }
+
+impl Frame {
+    /// Checks that an agent can continue this interrupted agent's work.
+    pub(super) fn check_team(&self, agent: &str, members: &[String]) -> Result<(), String> {
+        let was = &self.agent;
+        let change = if was != agent {
+            format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
+        } else if self.members != members {
+            let before = listed(&self.members);
+            format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
+        } else {
+            return Ok(());
+        };
+        Err(format!("{change}; resume it with the earlier program, or abandon it"))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -181,7 +181,7 @@ impl Conversation {
     pub(crate) fn enter(&mut self, agent: &str, members: Vec<String>) -> Result<(), String> {
         let depth = self.live.depth;
         match self.frames().get(depth).filter(|_| depth < self.live.resumed) {
-            Some(frame) => check_team(frame, agent, &members)?,
+            Some(frame) => frame.check_team(agent, &members)?,
             None => {
                 self.live.resumed = self.live.resumed.min(depth);
                 self.record(Entry::AgentBegan { depth, agent: agent.to_owned(), members });
@@ -314,25 +314,6 @@ impl Conversation {
     pub(crate) fn has_branch(&self, index: usize) -> bool {
         self.state.children.contains_key(&self.state.branch_key(index))
     }
-}
-
-/// Checks that an agent can continue an interrupted agent's work.
-fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
-    let was = &frame.agent;
-    let change = if was != agent {
-        format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
-    } else if frame.members != members {
-        let before = listed(&frame.members);
-        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
-    } else {
-        return Ok(());
-    };
-    Err(format!("{change}; resume it with the earlier program, or abandon it"))
-}
-
-fn listed(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }
 
 impl State {

@@ -102,11 +102,6 @@ pub(crate) struct LogReader {
 }
 
 impl LogReader {
-    /// Begins with the entry of this number.
-    pub(crate) fn from(next: u64) -> Self {
-        Self { next, ..Self::default() }
-    }
-
     /// Returns the number of the next entry.
     pub(crate) fn next(&self) -> u64 {
         self.next

@@ -8,9 +8,9 @@ impl SavedConversation {
     /// Creates another conversation of the user, with the id `id` and the messages of this one before an
     /// input.
     ///
-    /// The input is given by the index of its message, by the id of its run, or by the
-    /// [id](crate::RunRequest::message_id) that the client gave to the message. To edit and resend a message,
-    /// fork before it, and run the agent with the new text.
+    /// The input is given by the index of its message, by the [id](crate::RunRequest::invocation_id) of its
+    /// run, or by the id that the client gave to the message. To edit and resend a message, fork before it, and
+    /// run the agent with the new text.
     ///
     /// - The session values of the conversation are those of the last save before the input; those with the
     ///   key prefix `user:` are shared.
@@ -28,9 +28,9 @@ impl SavedConversation {
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let agent = Agent::builder(ScriptedModel::new().text("It rains.").text("It is sunny.")).build()?;
     /// let saved = Sessions::default().user("ada").conversation("1");
-    /// agent.run("How is the weather in Oslo?").message_id("m1").on(&saved).await?;
+    /// agent.run("How is the weather in Oslo?").invocation_id("oslo").on(&saved).await?;
     ///
-    /// let fork = saved.fork("2", "m1").await?;
+    /// let fork = saved.fork("2", "oslo").await?;
     /// agent.run("How is the weather in Rome?").on(&fork).await?;
     /// assert_eq!(fork.open().await?.messages()[0].to_text(), "How is the weather in Rome?");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
