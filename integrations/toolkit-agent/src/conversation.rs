@@ -10,11 +10,15 @@ mod inputs;
 mod interrupted_calls;
 mod log;
 mod native;
+mod owned;
+mod past;
 mod run_state;
 mod runs;
+mod short;
 mod state;
 mod stored;
 mod turn;
+mod turn_path;
 mod turns;
 mod verdict;
 mod views;
@@ -24,11 +28,13 @@ pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
 pub use fork::{EarlierCall, ForkPoint};
 pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
 pub(crate) use log::{Log, Position, Unsaved, VERSION};
+pub(crate) use past::{PastEvent, PastEvents};
 pub(crate) use run_state::{Frame, RunState};
-pub(crate) use runs::{InputId, TurnPath};
+pub(crate) use runs::InputId;
 pub(crate) use state::State;
 pub(crate) use stored::LogReader;
 pub(crate) use turn::Turn;
+pub(crate) use turn_path::TurnPath;
 pub(crate) use verdict::accepted_alongside;
 pub(crate) use views::{Rewrite, Views};
 
@@ -166,8 +172,7 @@ impl Conversation {
     /// [guardrails](crate::guardrail) for answers.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        let shown = self.state.history.unchecked.unwrap_or(usize::MAX).min(self.state.history.len());
-        self.state.history.messages.get(..shown).unwrap_or_default()
+        self.state.history.shown()
     }
 
     /// Returns all messages, including unchecked text before a pause.
@@ -187,10 +192,7 @@ impl Conversation {
 
     /// Returns the [messages](Self::messages) from the index `begin` on, shared if these are all.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
-        match self.messages().get(begin..) {
-            Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
-            since => since.unwrap_or_default().to_vec().into(),
-        }
+        self.state.history.shown_since(begin)
     }
 
     /// Returns the time of the message at `index`, in whole seconds, if it is known.

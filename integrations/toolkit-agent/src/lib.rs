@@ -91,6 +91,7 @@ mod pending;
 mod place;
 mod request;
 mod run;
+pub mod runs;
 pub mod session;
 mod span;
 mod stream;

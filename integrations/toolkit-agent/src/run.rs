@@ -62,6 +62,10 @@ impl Agent {
         drop(working);
         // An agent may have replaced the conversation.
         run.connect(conversation);
+        if run.is_outermost() {
+            // Before the end of the run, whose output has it.
+            conversation.log_spent(|| run.0.budget.sum_of_run());
+        }
         conversation.set_spent(run.0.budget.sum());
         let output = match output {
             Ok(()) => Ok(conversation.end_run()),
@@ -103,6 +107,10 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         if self.is_dropped {
             self.run.connect(self.conversation);
+            if self.run.is_owned() {
+                // The process ends, and the next one takes the run over.
+                return;
+            }
             self.conversation.stop_run(EndReason::Dropped.into());
             if self.run.is_outermost() {
                 self.run.save_dropped(self.conversation);

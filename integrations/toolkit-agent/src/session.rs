@@ -1,5 +1,6 @@
 //! Sessions: conversations, and the session values that they share, in a store.
 
+mod entry;
 mod fork;
 mod history_tool;
 mod info;
@@ -10,6 +11,7 @@ pub(crate) mod sessions;
 mod store;
 
 pub use crate::conversation::{EarlierCall, ForkPoint};
+pub use entry::{ConversationEntry, EntryKind};
 pub(crate) use history_tool::date;
 pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
 pub(crate) use journal::{Journal, RunningSave};

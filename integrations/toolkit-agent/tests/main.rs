@@ -59,6 +59,7 @@ mod soulbot;
 mod speech;
 mod spent;
 mod standard;
+mod status;
 mod stops;
 mod storage;
 mod structured;

@@ -110,7 +110,8 @@ struct Calls {
     conversations: BTreeMap<usize, Called>,
     ids: CallIds,
     working: HashSet<usize>,
-    opened: HashSet<usize>,
+    /// The calls that have begun, with the number of runs in their conversations.
+    opened: BTreeMap<usize, u32>,
     /// How often a call was begun that was already working.
     doubled: usize,
 }
@@ -166,23 +167,29 @@ impl CalledAgents {
         if !is_unfinished {
             conversation = conversation.with_earlier_calls(&called.earlier);
         }
-        if !called.opened.insert(position) && !is_unfinished {
-            conversation.reset();
+        if let Some(runs) = called.opened.get(&position).filter(|_| !is_unfinished) {
+            conversation.reset(*runs);
         }
+        called.opened.entry(position).or_default();
         Some(OpenCall { position, conversation, is_unfinished })
     }
 
-    /// Returns the scope of a working call's events.
-    pub(crate) fn scope(&self, call_id: &str) -> RunScope {
+    /// Begins a call that is already working, in a conversation without a log. Returns the scope of its
+    /// events, too.
+    pub(crate) fn double(&self, call_id: &CallId) -> (RunScope, Conversation) {
         let mut called = lock(&self.0);
         called.doubled += 1;
-        RunScope::Call(format!("{call_id}##{}", called.doubled).into())
+        let number = called.doubled;
+        let key = called.turn.call(called.ids.position(call_id).unwrap_or_default());
+        let conversation = Conversation::called(None, &format!("{key}#{number}"), None);
+        (RunScope::Call(format!("{}##{number}", call_id.as_str()).into()), conversation)
     }
 
     /// Ends the work of a called agent. Its conversation is unfinished if calls in it are pending.
     pub(crate) fn end(&self, position: usize, child: State) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
+        called.opened.insert(position, child.runs());
         if child.is_pending() {
             called.conversations.insert(position, Called { child, has_stopped: true });
         }

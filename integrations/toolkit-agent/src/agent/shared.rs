@@ -1,6 +1,7 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
+use super::owner::{RunOwner, Sink, SteeredInput};
 use super::run_end::RunEnd;
 use crate::answer::ExpectedAnswer;
 use crate::conversation::{Conversation, InputId};
@@ -21,7 +22,6 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext, registry::RegistrySource};
 use toolkit_llm::__private::Bill;
@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     is_named: bool,
     /// The id that the client gave to the input.
     message_id: String,
-    events: Option<UnboundedSender<RunEvent>>,
+    events: Option<Sink>,
     /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
     pub(crate) traced_messages: bool,
@@ -95,7 +95,7 @@ impl Run {
         self.0.shared.end.set(error)
     }
 
-    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
+    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<Sink>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
         let is_named = options.invocation_id.is_some();
         let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
@@ -236,7 +236,34 @@ impl Run {
         if saved.as_ref().is_err_and(StoreError::is_conflict) {
             self.0.shared.is_lost.store(true, Ordering::Relaxed);
         }
-        Ok(saved?)
+        saved?;
+        if let Some(owner) = self.owner()
+            && let Some(entries) = conversation.entries_between_turns()
+        {
+            owner.saved(entries);
+        }
+        Ok(())
+    }
+
+    /// Returns the owner of the run, unless this is a part of it.
+    fn owner(&self) -> Option<&Arc<dyn RunOwner>> {
+        match &self.0.shared.events {
+            Some(Sink::Owner(owner)) if self.is_outermost() => Some(owner),
+            _ => None,
+        }
+    }
+
+    /// Returns whether somebody continues the run when its future is dropped.
+    pub(crate) fn is_owned(&self) -> bool {
+        matches!(self.0.shared.events, Some(Sink::Owner(_)))
+    }
+
+    /// Returns the inputs that the run reads before its next turn.
+    pub(crate) async fn steered(&self) -> Result<Vec<SteeredInput>, AgentError> {
+        match self.owner() {
+            Some(owner) => Ok(owner.inputs().await?),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Saves a conversation whose run has ended before, if its last save has failed.
@@ -312,9 +339,11 @@ impl Run {
 
     /// Emits an event. The closure runs only if there is a listener.
     pub(crate) fn emit(&self, event: impl FnOnce() -> RunEvent) {
-        if let Some(events) = &self.0.shared.events {
+        match &self.0.shared.events {
             // Events sent after the listener was dropped are ignored.
-            let _ = events.send(event());
+            Some(Sink::Stream(events)) => drop(events.send(event())),
+            Some(Sink::Owner(owner)) => owner.hear(event()),
+            None => {}
         }
     }
 

@@ -20,6 +20,12 @@ impl State {
         format!("{BRANCH}{}", joined + index)
     }
 
+    /// Returns the index of the parallel agent with this key. `None` for the key of a call.
+    pub(super) fn branch_index(&self, key: &str) -> Option<usize> {
+        let number: usize = key.strip_prefix(BRANCH)?.parse().ok()?;
+        number.checked_sub(self.run.as_ref().map_or(0, |run| run.joined))
+    }
+
     pub(super) fn begin_branch(&mut self, index: usize) {
         let copy = Self {
             history: self.history.copy(),

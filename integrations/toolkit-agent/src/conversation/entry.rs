@@ -13,7 +13,7 @@ use std::sync::Arc;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolResult};
 use toolkit_llm::FinishReason;
-use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
+use toolkit_llm::{AssistantMessage, Message, NativeMessages, Usage, UserMessage};
 
 /// A change of a conversation. A run and loading apply the same entries.
 ///
@@ -51,6 +51,7 @@ pub(crate) enum Entry {
 
     /// A run begins with the input of a user.
     RunBegan {
+        #[serde(with = "super::short::input")]
         input: UserMessage,
         /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -65,11 +66,12 @@ pub(crate) enum Entry {
     /// A process continues the unfinished run: another attempt.
     Resumed,
     /// What this attempt has spent so far.
-    Spent(Spent),
+    Spent(#[serde(with = "super::short::spent")] Spent),
     /// The run has stopped without an answer.
     Stopped(Stop),
     /// The run reads another input at its next turn.
     Steered {
+        #[serde(with = "super::short::input")]
         input: UserMessage,
         /// The id of the input, by which it is submitted once.
         #[serde(default, with = "crate::helpers::shared_text", skip_serializing_if = "str::is_empty")]
@@ -90,22 +92,20 @@ pub(crate) enum Entry {
 
     /// An agent begins within the first `depth` working agents.
     AgentBegan {
+        #[serde(default, skip_serializing_if = "is_default")]
         depth: usize,
         agent: String,
         /// The agents of a team, in order. A resumed run must have the same.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         members: Vec<String>,
     },
-    /// The agent within the first `depth` working agents has answered. `text` is missing if it is the
-    /// answer of its last turn, or the latest answer in the messages.
+    /// The agent within the first `depth` working agents has answered. `output` is missing if it is the
+    /// answer of its last turn, or of the last agent within it.
     AgentEnded {
+        #[serde(default, skip_serializing_if = "is_default")]
         depth: usize,
-        agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        text: Option<String>,
-        finish: FinishReason,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        escalate: bool,
+        output: Option<Box<AgentOutput>>,
     },
     /// The innermost agent hands the conversation to another agent.
     Transferred(String),
@@ -122,9 +122,10 @@ pub(crate) enum Entry {
     /// All members of a parallel team have failed. Their messages become part of the conversation.
     BranchesFailed,
 
-    /// An agent calls its model.
+    /// An agent calls its model. `agent` is missing if it is the innermost working one.
     TurnBegan {
-        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         checks_answers: bool,
     },
@@ -161,6 +162,7 @@ pub(crate) enum Entry {
     },
     /// The turn ends, with the answer of its agent if there is one.
     TurnEnded {
+        #[serde(default, skip_serializing_if = "is_default")]
         verdict: TurnVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<TurnAnswer>>,
@@ -192,6 +194,7 @@ pub(crate) struct Arrived {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ModelEnd {
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) finish: FinishReason,
     /// Whether the provider knows the empty message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -199,8 +202,10 @@ pub(crate) struct ModelEnd {
     /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continues: bool,
-    /// The message without its agent's name.
+    /// The message without its agent's name and its token counts.
     pub(crate) message: AssistantMessage,
+    #[serde(skip_serializing_if = "Usage::is_empty", with = "super::short::usage")]
+    pub(crate) usage: Usage,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,9 +213,15 @@ pub(crate) struct TurnAnswer {
     /// `None` if it is the text of the turn's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    pub(crate) finish: FinishReason,
+    /// `None` if it is that of the turn's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) finish: Option<FinishReason>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) escalate: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The end of an attempt without an answer.
@@ -241,9 +252,10 @@ impl From<&AgentError> for Stop {
 }
 
 /// What becomes of a complete turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TurnVerdict {
+    #[default]
     Unchanged,
     /// The answer was accepted. Everything beside it that no guardrail has seen is removed.
     Accepted,
@@ -251,18 +263,4 @@ pub(crate) enum TurnVerdict {
     Replaced(String),
     /// The answer is not shown, because it is invalid or another agent answers.
     Withheld,
-}
-
-impl Entry {
-    /// Creates the entry for the end of an agent. `latest` is the latest answer in the messages.
-    pub(super) fn agent_ended(depth: usize, output: &AgentOutput, latest: &str) -> Self {
-        let AgentOutput { text, agent, finish, escalate } = output;
-        Self::AgentEnded {
-            depth,
-            agent: agent.clone(),
-            text: (text != latest).then(|| text.clone()),
-            finish: finish.clone(),
-            escalate: *escalate,
-        }
-    }
 }

@@ -86,6 +86,7 @@ impl State {
     /// Ends the complete turn with a verdict, and its agent's answer if it gives one.
     pub(super) fn end_turn(&mut self, verdict: TurnVerdict, answer: Option<TurnAnswer>, at: u64) {
         let Some(turn) = self.turn.take() else { return };
+        let end = turn.end().map(|end| end.finish.clone());
         let mut turn = self.ended(turn);
         if turn.results.iter().any(|result| result.actions.escalate) {
             self.frame().escalate = true;
@@ -99,6 +100,7 @@ impl State {
         self.add_turn(turn, at);
         if let (Some(TurnAnswer { text, finish, escalate }), Some(agent)) = (answer, agent) {
             let text = text.unwrap_or_else(|| self.history.last_answer().to_owned());
+            let finish = finish.or(end).unwrap_or_default();
             self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
         }
     }
@@ -147,7 +149,13 @@ impl State {
         self.history.add(Message::Assistant(message), at);
         if is_checked && is_paused {
             // The text is checked with the rest of the answer.
+            let is_first = self.history.unchecked.is_none();
             self.history.unchecked.get_or_insert(index);
+            let run = self.run();
+            if is_first {
+                run.paused.clear();
+            }
+            run.paused.push(run.turns);
         }
         if let Some(given) = given {
             self.history.add(Message::Tool(given), at);

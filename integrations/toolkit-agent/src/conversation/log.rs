@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::State;
-use crate::helpers::{MAX_NESTING, append_json, lock, new_log_id};
+use crate::helpers::{MAX_NESTING, append_json, lock, new_id};
 use crate::output::Spent;
 use crate::session::Summary;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub(crate) struct Position {
     pub(crate) id: Arc<str>,
     next: u64,
     /// The unsaved entries as JSON, separated by a space, with the number of the first one.
-    unsaved: Vec<u8>,
+    pub(super) unsaved: Vec<u8>,
     first: u64,
     /// The latest header of the unsaved entries.
     header: Option<Header>,
@@ -88,7 +88,7 @@ impl Log {
 impl Position {
     /// Begins a log in `store` with the conversation so far.
     pub(super) fn with_snapshot(store: Weak<dyn Any + Send + Sync>, state: &State) -> Self {
-        let mut position = Self { store: Some(store), id: new_log_id(), ..Self::default() };
+        let mut position = Self { store: Some(store), id: new_id(), ..Self::default() };
         position.push("", &Entry::Log { version: VERSION, id: position.id.clone() }, now());
         if let Some(source) = state.source() {
             position.push("", &Entry::Forked(source.clone()), now());
@@ -185,6 +185,11 @@ impl Position {
         if self.failure.is_none() {
             self.values = values;
         }
+    }
+
+    /// Returns the number of saved entries.
+    pub(super) fn saved(&self) -> u64 {
+        if self.unsaved.is_empty() { self.next } else { self.first }
     }
 
     /// Puts entries that could not be saved before those that wait.

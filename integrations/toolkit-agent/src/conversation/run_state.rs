@@ -36,6 +36,9 @@ pub(crate) struct RunState {
     pub(super) reason: EndReason,
     pub(super) stopped_at: u64,
     pub(super) turns: u32,
+    /// The turns with unchecked text before a pause, and maybe earlier ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) paused: Vec<u32>,
     /// The number of parallel agents whose messages have joined the conversation.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) joined: usize,

@@ -11,20 +11,6 @@ use std::sync::{Arc, Weak};
 use toolkit_core::Session;
 use toolkit_llm::{FinishReason, UserMessage};
 
-/// The path in a log to a turn's calls.
-#[derive(Debug, Default)]
-pub(crate) struct TurnPath {
-    node: Arc<str>,
-    run: u32,
-    turn: u32,
-}
-
-impl TurnPath {
-    pub(crate) fn call(&self, position: usize) -> String {
-        format!("{}{}.{}.{position}", self.node, self.run, self.turn)
-    }
-}
-
 /// The ids of an input: that of its run, and the one that the client gave to the message.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InputId {
@@ -141,17 +127,7 @@ impl Conversation {
     /// ```
     #[must_use]
     pub fn latest_run(&self) -> Option<RunOutput> {
-        let run = self.state.run.as_ref()?;
-        let mut messages = self.messages_since(run.first());
-        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
-        if len < messages.len() {
-            messages.truncate(len);
-        }
-        let output = match &run.output {
-            Some(output) => output.clone(),
-            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
-        };
-        Some(output.in_run(run.spent(), run.attempt_spent, messages))
+        self.state.latest_run()
     }
 
     /// Ends an answered run, and returns its output.
@@ -229,8 +205,9 @@ impl Conversation {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
         if self.frames().len() > depth {
-            let latest = self.state.answer_at(depth);
-            self.record(Entry::agent_ended(depth, output, latest));
+            let is_known = self.state.answer_at(depth) == Some(output);
+            let output = if is_known { None } else { Some(Box::new(output.clone())) };
+            self.record(Entry::AgentEnded { depth, output });
         }
     }
 
@@ -250,16 +227,6 @@ impl Conversation {
         self.id = session.id().into();
         self.session = session.clone();
         self
-    }
-
-    /// Returns the path to the call at `position` of the unfinished turn, for decisions.
-    pub(crate) fn path_of_call(&self, position: usize) -> String {
-        self.turn_path().call(position)
-    }
-
-    pub(crate) fn turn_path(&self) -> TurnPath {
-        let turn = self.state.run.as_ref().map_or(0, |run| run.turns);
-        TurnPath { node: self.node.clone(), run: self.state.runs, turn }
     }
 
     /// Takes the unfinished conversation of an agent called at `position`.
@@ -298,8 +265,9 @@ impl Conversation {
         self.log.0.clone()
     }
 
-    pub(crate) fn reset(&mut self) {
-        let reset = State::called(&self.state.origin);
+    /// Empties the conversation for another attempt at a call, after `runs` runs of earlier ones.
+    pub(crate) fn reset(&mut self, runs: u32) {
+        let reset = State { runs, ..State::called(&self.state.origin) };
         self.record(Entry::Snapshot(Box::new(reset)));
     }
 
@@ -349,6 +317,20 @@ impl Conversation {
 }
 
 impl State {
+    pub(super) fn latest_run(&self) -> Option<RunOutput> {
+        let run = self.run.as_ref()?;
+        let mut messages = self.history.shown_since(run.first());
+        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
+        if len < messages.len() {
+            messages.truncate(len);
+        }
+        let output = match &run.output {
+            Some(output) => output.clone(),
+            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
+        };
+        Some(output.in_run(run.spent(), run.attempt_spent, messages))
+    }
+
     pub(super) fn attempt_spent(&self) -> Spent {
         self.run.as_ref().map(|run| run.attempt_spent).unwrap_or_default()
     }

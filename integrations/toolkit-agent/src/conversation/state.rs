@@ -80,9 +80,9 @@ impl State {
             Entry::InputBlocked { index } => self.history.block(index),
 
             Entry::AgentBegan { depth, agent, members } => self.begin_agent(depth, agent, members, at),
-            Entry::AgentEnded { depth, agent, text, finish, escalate } => {
-                let text = text.unwrap_or_else(|| self.answer_at(depth).to_owned());
-                self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
+            Entry::AgentEnded { depth, output } => {
+                let output = output.map(|output| *output).or_else(|| self.answer_at(depth).cloned());
+                self.end_agent(depth, output.unwrap_or_default(), at);
             }
             Entry::Transferred(to) => self.frame().transfer = Some(to),
             Entry::AnswerInvalid { count, is_repeated } => {
@@ -100,7 +100,10 @@ impl State {
                 self.frame().failed.clear();
             }
 
-            Entry::TurnBegan { agent, checks_answers } => self.begin_turn(agent, checks_answers, at),
+            Entry::TurnBegan { agent, checks_answers } => {
+                let agent = agent.unwrap_or_else(|| self.innermost().to_owned());
+                self.begin_turn(agent, checks_answers, at);
+            }
             Entry::Call(arrived) => self.turn().arrive(*arrived),
             Entry::Started(calls) => self.start(calls),
             Entry::Result(result) => self.add_result(*result),
@@ -116,6 +119,16 @@ impl State {
                 self.history.remove_paused();
             }
         }
+    }
+
+    /// Returns the path to a call of the conversation at the path `node`.
+    pub(super) fn path_of_call(&self, node: &str, position: usize) -> String {
+        let mut state = self;
+        for key in node.split('/') {
+            state = state.children.get(key).unwrap_or(state);
+        }
+        let key = state.call_key(position);
+        if node.is_empty() { key } else { format!("{node}/{key}") }
     }
 
     /// Notes, after the log was read, which calls of unfinished turns have own entries.
@@ -310,11 +323,16 @@ impl State {
         self.marks.iter_mut().for_each(|mark| mark.index -= count);
     }
 
-    /// Returns the answer of the last turn of the agent at `depth`, or else the latest answer.
-    pub(super) fn answer_at(&self, depth: usize) -> &str {
-        let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
-        let answer = frame.and_then(|frame| frame.answer.as_ref());
-        answer.map_or_else(|| self.history.last_answer(), |answer| &answer.text)
+    /// Returns the answer of the last turn of the agent at `depth`, or else of the last agent within it.
+    pub(super) fn answer_at(&self, depth: usize) -> Option<&AgentOutput> {
+        let frame = self.run.as_ref()?.frames.get(depth)?;
+        frame.answer.as_ref().or(frame.output.as_ref())
+    }
+
+    /// Returns the name of the innermost working agent.
+    pub(super) fn innermost(&self) -> &str {
+        let frame = self.run.as_ref().and_then(|run| run.frames.last());
+        frame.map_or("", |frame| &frame.agent)
     }
 }
 

@@ -95,18 +95,13 @@ fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
 #[derive(Default)]
 pub(crate) struct LogReader {
     /// The number of the next entry.
-    next: u64,
+    pub(super) next: u64,
     header: Option<Header>,
     /// The id of the log, once its first entry was read.
     pub(crate) id: Arc<str>,
 }
 
 impl LogReader {
-    /// Begins with the entry of this number.
-    pub(crate) fn from(next: u64) -> Self {
-        Self { next, ..Self::default() }
-    }
-
     /// Returns the number of the next entry.
     pub(crate) fn next(&self) -> u64 {
         self.next

@@ -40,7 +40,7 @@ pub(crate) struct Turn {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unapplied: Vec<usize>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) checks_answers: bool,
+    pub(crate) checks_answers: bool,
     /// The end of the message, once it has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<TurnEnd>,
@@ -103,9 +103,10 @@ impl Turn {
     }
 
     pub(super) fn end_message(&mut self, end: ModelEnd) {
-        let ModelEnd { finish, is_kept, continues, mut message } = end;
+        let ModelEnd { finish, is_kept, continues, mut message, usage } = end;
         let known = std::mem::take(&mut self.message);
         message.agent = known.agent;
+        message.usage = usage;
         if continues {
             message.text.insert_str(0, &known.text);
             message.reasoning.insert_str(0, &known.reasoning);

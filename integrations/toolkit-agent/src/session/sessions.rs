@@ -1,11 +1,12 @@
 //! The conversations of a program, and the session values that they share.
 
+use super::entry::ConversationEntry;
 use super::info::ConversationInfo;
 use super::memory::MemoryStore;
 use super::store::{
     ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
 };
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, PastEvents};
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -57,6 +58,10 @@ pub(super) struct Lease {
     pub(super) user: Option<Arc<SharedState>>,
 }
 
+fn unreadable(id: &str, reason: &str) -> StoreError {
+    StoreError::new(format_args!("conversation `{id}` cannot be read: {reason}"))
+}
+
 pub(super) fn lease(conversation: &Conversation) -> Option<&Lease> {
     conversation.lease.as_deref()?.downcast_ref()
 }
@@ -68,6 +73,10 @@ impl Sessions {
         let inner =
             SessionsInner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
         Self { inner: Arc::new(inner), error_details: false }
+    }
+
+    pub(crate) fn store(&self) -> &dyn DynStore {
+        &*self.inner.store
     }
 
     /// Returns a user's conversations. The id may be empty.
@@ -98,9 +107,7 @@ impl Sessions {
     pub(crate) async fn read(&self, key: ConversationKey<'_>) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(key).await? else { return Ok(None) };
         let read = Conversation::read(key.id, &log.entries, self.store_id(), log.version);
-        let failed =
-            |reason| StoreError::new(format_args!("conversation `{}` cannot be read: {reason}", key.id));
-        read.map(Some).map_err(failed)
+        read.map(Some).map_err(|reason| unreadable(key.id, &reason))
     }
 
     fn values_of(&self, user: &str) -> Arc<SharedState> {
@@ -251,6 +258,38 @@ impl SavedConversation {
     /// [`StoreError`] if the store cannot be read.
     pub async fn open(&self) -> Result<Conversation, StoreError> {
         self.sessions.open(self.key()).await
+    }
+
+    /// Reads what the entries of the log show after the entry with the number `after`, or from the
+    /// beginning on. Empty if the conversation does not exist.
+    ///
+    /// ```
+    /// use toolkit_ai::agent::{Agent, RunEvent, Sessions};
+    /// use toolkit_ai::llm::ScriptedModel;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.")).build()?;
+    /// let saved = Sessions::default().user("ada").conversation("1");
+    /// agent.run("I am Ada.").on(&saved).await?;
+    /// let mut text = String::new();
+    /// for entry in saved.entries(None).await? {
+    ///     if let Some(RunEvent::Text { text: piece, .. }) = entry.event() {
+    ///         text.push_str(piece);
+    ///     }
+    /// }
+    /// assert_eq!(text, "Hello, Ada.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store or the log cannot be read.
+    pub async fn entries(&self, after: Option<u64>) -> Result<Vec<ConversationEntry>, StoreError> {
+        let Some(log) = self.sessions.inner.store.load(self.key()).await? else { return Ok(Vec::new()) };
+        let shown = PastEvents::entries_of(&log.entries);
+        let mut shown = shown.map_err(|reason| unreadable(&self.id, &reason))?;
+        shown.retain(|entry| after.is_none_or(|after| entry.number > after));
+        Ok(shown)
     }
 
     /// Ends the unfinished run. See [`Conversation::abandon`].

@@ -405,7 +405,7 @@ pub(super) fn apply(values: &mut BTreeMap<String, Value>, changes: &SessionDelta
 
 object_safe! {
     /// The object-safe form of [`ConversationStore`].
-    pub(super) trait DynStore: ConversationStore {
+    pub(crate) trait DynStore: ConversationStore {
         async fn load(key: ConversationKey<'a>) -> Result<Option<ConversationLog>, StoreError>;
         async fn load_from(key: ConversationKey<'a>, entry: u64) -> Result<Option<ConversationLog>, StoreError>;
         async fn load_damaged(key: ConversationKey<'a>) -> Result<Option<ConversationLog>, StoreError>;

@@ -162,12 +162,21 @@ impl ParallelAgent {
                 && !ends_group(error, run)
             {
                 group.conversation.branch_failed(index, error.to_string());
+                run.emit(|| RunEvent::BranchFailed {
+                    agent: self.name_of(index),
+                    error: error.to_string(),
+                    within: run.within(),
+                });
                 // Even after a failed save, the other agents finish.
                 saved = saved.and(branches.alongside(run.save(group.conversation)).await);
             }
             outputs.insert(index, output);
         }
         saved.map(|()| outputs)
+    }
+
+    fn name_of(&self, index: usize) -> String {
+        self.workflow.sub_agents.get(index).map(|agent| agent.name().to_owned()).unwrap_or_default()
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
@@ -197,13 +206,12 @@ impl ParallelAgent {
                 _ => {}
             }
         }
-        self.output(conversation, run, outputs)
+        self.output(conversation, outputs)
     }
 
     fn output(
         &self,
         conversation: &mut Conversation,
-        run: &Run,
         mut outputs: BTreeMap<usize, Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
         let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
@@ -220,11 +228,6 @@ impl ParallelAgent {
                 (Some(Err(error)), _) => error,
                 (None, error) => AgentError::Other(error.cloned().unwrap_or_default()),
             };
-            run.emit(|| RunEvent::BranchFailed {
-                agent: agent.name().to_owned(),
-                error: error.to_string(),
-                within: run.within(),
-            });
             errors.push((agent.name().to_owned(), error));
         }
         if texts.is_empty() && !errors.is_empty() {

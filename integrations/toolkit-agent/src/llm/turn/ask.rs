@@ -80,13 +80,14 @@ impl LlmAgent {
                 within: run.within(),
             });
             run.until_stopped(sleep(pause)).await?;
-            self.begin_turn(calls.conversation);
+            self.begin_turn(calls);
         }
         Err(AgentError::Cancelled)
     }
 
-    pub(in crate::llm) fn begin_turn(&self, conversation: &mut Conversation) {
-        conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
+    pub(in crate::llm) fn begin_turn(&self, calls: &mut TurnCalls<'_>) {
+        calls.conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
+        calls.pieces.begin(calls.conversation);
     }
 
     /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is

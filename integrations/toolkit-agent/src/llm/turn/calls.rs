@@ -193,6 +193,9 @@ impl TurnCalls<'_> {
         self.conversation.apply_state_changes();
         if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
             self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
+            if !self.pieces.are_held(&message, self.answer) {
+                self.pieces.emit_restarted(&message);
+            }
         }
         let mut pending = Vec::new();
         for position in &restart.positions {
@@ -228,8 +231,7 @@ impl TurnCalls<'_> {
         }
         if self.pieces.are_held(&message, self.answer) {
             // The earlier run has not emitted it, because the answer was not checked.
-            let message = Box::new(message.clone());
-            self.pieces.buffer.push(RunEvent::Message { message, within: self.scope.run.within() });
+            self.pieces.buffer.push_message(&message, &self.pieces.message_id, self.scope.run);
         }
         self.caller.called.begin_turn(self.conversation);
         let mut positions = std::mem::take(&mut restart.positions).into_iter().peekable();
@@ -295,20 +297,19 @@ impl TurnCalls<'_> {
         }
         let agent = || self.scope.agent.to_owned();
         match result.error().and_then(ToolError::pending).cloned() {
-            // The result of an answer is for the model.
-            None if self.is_answer(&result) => {}
+            None if self.is_hidden(&result) => {}
             None => self.scope.run.emit(|| RunEvent::Result {
                 agent: agent(),
+                key: self.conversation.path_of_call(result.position).into(),
                 result: Box::new(result.clone()),
                 within: self.scope.run.within(),
             }),
             Some(reason) => {
-                let call_id = result.call_id.clone();
                 if self.scope.run.0.place.is_tracked {
                     self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
-                        id: self.conversation.path_of_call(result.position),
-                        call_id,
+                        key: self.conversation.path_of_call(result.position).into(),
+                        call_id: result.call_id.clone(),
                         reason,
                         within: self.scope.run.within(),
                     });
@@ -318,12 +319,13 @@ impl TurnCalls<'_> {
         self.conversation.add_result(result);
     }
 
-    /// Returns whether the arguments of the call are the answer.
-    fn is_answer(&self, result: &ToolResult) -> bool {
-        let message = self.conversation.turn_message();
-        message
-            .and_then(|message| message.calls.get(result.position))
-            .is_some_and(|call| self.answer.is_in(call))
+    /// Returns whether a result has no event: that of an answer is for the model, and an output that is the
+    /// answer waits for its verdict.
+    fn is_hidden(&self, result: &ToolResult) -> bool {
+        let Some(turn) = self.conversation.turn() else { return false };
+        let call = turn.message().calls.get(result.position);
+        let is_answer = call.is_some_and(|call| self.answer.is_in(call));
+        is_answer || result.actions.skip_summarization && turn.checks_answers
     }
 
     /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
@@ -388,8 +390,12 @@ impl TurnCalls<'_> {
         }
         let turn = self.conversation.turn();
         let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
-        for position in unanswered.into_iter().filter(|position| *position >= self.dispatch.started) {
-            self.conversation.add_not_started(position);
+        for position in unanswered {
+            if position >= self.dispatch.started
+                && let Some(result) = self.conversation.not_started(position)
+            {
+                self.keep(result);
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Events that wait until a check has passed.
 
 use crate::agent::Run;
+use crate::conversation::Conversation;
 use crate::event::RunEvent;
+use std::sync::Arc;
 use toolkit_core::CallId;
 use toolkit_llm::{AssistantMessage, Message};
 
@@ -24,17 +26,17 @@ impl EventBuffer {
     }
 
     /// Holds the events of paused messages of an earlier run.
-    pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
-        for message in messages {
+    pub(super) fn push_paused(&mut self, conversation: &Conversation, run: &Run) {
+        for (message, id) in conversation.unchecked().iter().zip(conversation.unchecked_ids()) {
             if let Message::Assistant(message) = message {
-                self.paused.extend(events_of(message, run));
+                self.paused.extend(events_of(message, &id, run));
             }
         }
     }
 
     /// Holds the events of a complete message of an earlier run.
-    pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
-        self.events.extend(events_of(message, run));
+    pub(super) fn push_message(&mut self, message: &AssistantMessage, id: &Arc<str>, run: &Run) {
+        self.events.extend(events_of(message, id, run));
     }
 
     pub(super) fn emit(&mut self, run: &Run) {
@@ -85,12 +87,17 @@ fn has_other_call(message: &AssistantMessage, id: &CallId) -> bool {
     has_call
 }
 
-fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {
+fn events_of(message: &AssistantMessage, id: &Arc<str>, run: &Run) -> impl Iterator<Item = RunEvent> {
     let text = (!message.text.is_empty()).then(|| RunEvent::Text {
         agent: message.agent.clone(),
+        message_id: id.clone(),
         text: message.text.clone(),
         within: run.within(),
     });
-    let message = RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+    let message = RunEvent::Message {
+        message_id: id.clone(),
+        message: Box::new(message.clone()),
+        within: run.within(),
+    };
     text.into_iter().chain([message])
 }
