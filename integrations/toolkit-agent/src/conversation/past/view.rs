@@ -63,7 +63,7 @@ impl View<'_> {
             Entry::Snapshot(_) if self.is_outermost() => {
                 self.show(EntryKind::Snapshot(self.state.history.shown_since(0)));
             }
-            Entry::Forked { source, .. } => {
+            Entry::Forked(source) => {
                 self.show(EntryKind::Forked { conversation: source.id.clone(), entry: source.entry });
             }
             Entry::Resumed => self.resumed(),
