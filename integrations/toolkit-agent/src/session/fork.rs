@@ -1,7 +1,7 @@
 //! Forks and titles of saved conversations.
 
 use super::sessions::SavedConversation;
-use super::store::StoreError;
+use super::store_error::StoreError;
 use crate::conversation::{Conversation, ForkPoint};
 
 impl SavedConversation {

@@ -137,7 +137,8 @@ async fn a_decision_is_kept_while_the_run_works() {
     program.begin("Go.", "r").await;
     let call = timeout(Duration::from_secs(20), async {
         loop {
-            let conversation = Sessions::new(program.store.clone()).user("ada").conversation("1").open().await.unwrap();
+            let conversation =
+                Sessions::new(program.store.clone()).user("ada").conversation("1").open().await.unwrap();
             if let Some(call) = conversation.pending().first() {
                 return call.id.clone();
             }
@@ -170,7 +171,8 @@ async fn a_cancelled_run_ends_and_a_waiting_input_is_taken_back() {
     assert!(!program.runs.cancel(KEY, "two").await.unwrap());
     assert!(!program.runs.cancel(KEY, "none").await.unwrap());
     // By another program on the same store.
-    let other = local(agent(ScriptedModel::new(), &program.paid, &program.permits).build().unwrap(), &program.store);
+    let other =
+        local(agent(ScriptedModel::new(), &program.paid, &program.permits).build().unwrap(), &program.store);
     assert!(other.cancel(KEY, "one").await.unwrap());
     assert_eq!(program.ended().await, EndReason::Cancelled);
     assert!(!program.texts().await.contains(&"Two.".to_owned()));
@@ -277,7 +279,8 @@ impl Page {
 #[tokio::test]
 async fn a_reloaded_page_shows_each_piece_once() {
     for most in 1..20 {
-        let program = Program::new(ScriptedModel::new().response(calls(["work"])).text("One two three four."));
+        let program =
+            Program::new(ScriptedModel::new().response(calls(["work"])).text("One two three four."));
         program.begin("Count.", "r").await;
         // A page that is new, and one whose connection breaks again and again.
         let mut page = Page::default();
