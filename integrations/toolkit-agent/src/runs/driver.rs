@@ -123,10 +123,9 @@ enum Next {
 /// Works on a conversation until nothing is left to do.
 pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
     let retire = Retire { inner: inner.clone(), active: active.clone() };
-    let mut takes_over = false;
     let mut failures = 0;
     loop {
-        takes_over |= active.takes_over.swap(false, Ordering::Relaxed);
+        let takes_over = active.takes_over.swap(false, Ordering::Relaxed);
         let next = Worker { inner: &inner, active: &active }.advance(takes_over).await;
         match next {
             Ok(Next::Step) => failures = 0,
@@ -137,18 +136,14 @@ pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
                 let _ = timeout(left, active.news.notified()).await;
             }
             // Another process has saved, and may work on the run.
-            Err(error) if error.is_conflict() => {
-                takes_over = false;
-                continue;
-            }
+            Err(error) if error.is_conflict() => {}
             Err(_) if failures < MAX_FAILURES => {
                 failures += 1;
+                active.takes_over.fetch_or(takes_over, Ordering::Relaxed);
                 sleep(Duration::from_millis(50 << failures)).await;
             }
             Err(_) => return,
         }
-        // From now on, a run that is noted as working is one of this task, whose save has failed.
-        takes_over = true;
     }
 }
 
@@ -306,7 +301,10 @@ impl Worker<'_> {
             _ => None,
         };
         self.end(conversation, ended);
-        failed.map_or(Ok(Next::Step), Err)
+        let Some(error) = failed else { return Ok(Next::Step) };
+        // The run is noted as working, and belongs to this task.
+        self.active.takes_over.fetch_or(!error.is_conflict(), Ordering::Relaxed);
+        Err(error)
     }
 
     fn end(&self, conversation: &Conversation, ended: Result<RunOutput, RunError>) {

@@ -11,7 +11,7 @@ use toolkit_agent::runs::{Cursor, InputMode, LocalRuns, RunInput, RunUpdate, Run
 use toolkit_agent::session::{ConversationKey, ConversationStore, EndReason, MemoryStore, RunStatus};
 use toolkit_agent::{Agent, Decision, RunEvent, Sessions};
 use toolkit_core::middleware::{Permission, PermissionRule, Permissions};
-use toolkit_core::{ClosureTool, Dispatcher, ToolCall, ToolRegistry};
+use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{ModelResponse, ScriptedModel, UserMessage};
 
 const KEY: ConversationKey<'static> = ConversationKey { user: "ada", id: "1" };
@@ -93,7 +93,7 @@ fn agent(
         .rule(PermissionRule::ask("it costs money").for_tool("pay").unwrap())
         .otherwise(Permission::Allow)
         .decide_later();
-    Agent::builder(model).tools(Dispatcher::new(tools).unwrap().with_middleware(permissions))
+    Agent::builder(model).tools(tools).middleware(permissions)
 }
 
 fn local(agent: Agent, store: &MemoryStore) -> LocalRuns {
