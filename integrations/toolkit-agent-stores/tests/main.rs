@@ -6,6 +6,7 @@ mod contract;
 mod crashes;
 mod files;
 mod postgres;
+mod runs;
 mod sqlite;
 
 use contract::{FIRST, append_parts, key};

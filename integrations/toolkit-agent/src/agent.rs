@@ -5,6 +5,7 @@ mod called;
 mod custom;
 mod owner;
 mod run_end;
+mod saving;
 mod shared;
 
 pub(crate) use call_ids::CallIds;

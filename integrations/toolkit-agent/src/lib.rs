@@ -28,6 +28,7 @@
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`], [`on`](RunRequest::on) a [`Conversation`]; see [`RunRequest`] |
 //! | observe it | [`RunRequest::stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
+//! | show its past | [`entries`](session::SavedConversation::entries) of a saved conversation |
 //! | get typed answers | [`RunRequest::typed`]; a [stream](structured::AnswerStream) yields it while it grows |
 //! | check it | [`AgentBuilder::guardrail`]: inputs, model calls, tool calls and answers |
 //! | stop it | [`RunRequest::cancellation`], or drop the run's future; [`Limits`] apply to every run |

@@ -9,6 +9,7 @@ mod memory;
 mod recovery;
 pub(crate) mod sessions;
 mod store;
+mod store_error;
 
 pub use crate::conversation::{EarlierCall, ForkPoint};
 pub use entry::{ConversationEntry, EntryKind};
@@ -18,6 +19,5 @@ pub(crate) use journal::{Journal, RunningSave};
 pub use memory::MemoryStore;
 pub use recovery::Recovery;
 pub use sessions::{SavedConversation, UserSessions};
-pub use store::{
-    ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, StoreError,
-};
+pub use store::{ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope};
+pub use store_error::StoreError;

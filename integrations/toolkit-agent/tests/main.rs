@@ -22,6 +22,7 @@ mod erased;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod forks;
 mod growth;
 mod guardrails;
 mod hosted;
@@ -45,6 +46,7 @@ mod property;
 ))]
 mod providers;
 mod record;
+mod recovery;
 mod refusals;
 mod requests;
 mod rules;

@@ -1,6 +1,7 @@
 //! Runs that somebody owns.
 
-pub(crate) mod table;
+mod owned;
+mod table;
 
 use toolkit_agent::session::MemoryStore;
 

@@ -1,18 +1,18 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
-use super::owner::{RunOwner, Sink, SteeredInput};
+use super::owner::Sink;
 use super::run_end::RunEnd;
 use crate::answer::ExpectedAnswer;
-use crate::conversation::{Conversation, InputId};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::{RunEvent, RunScope};
 use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
+use crate::session::Journal;
 use crate::session::sessions::Sessions;
-use crate::session::{Journal, RunningSave, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::runtime::Handle;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext, registry::RegistrySource};
 use toolkit_llm::__private::Bill;
@@ -64,26 +63,26 @@ pub(crate) struct LogPlace {
     /// Whether calls have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
     /// The log for all conversations of a saved run.
-    journal: Option<Arc<Journal>>,
+    pub(super) journal: Option<Arc<Journal>>,
     pub(crate) decisions: Decisions,
 }
 
 #[derive(Default)]
 pub(crate) struct Shared {
-    invocation_id: Arc<str>,
+    pub(super) invocation_id: Arc<str>,
     /// Whether the program has given the id.
-    is_named: bool,
+    pub(super) is_named: bool,
     /// The id that the client gave to the input.
-    message_id: String,
-    events: Option<Sink>,
+    pub(super) message_id: String,
+    pub(super) events: Option<Sink>,
     /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
     pub(crate) traced_messages: bool,
-    end: RunEnd,
+    pub(super) end: RunEnd,
     /// Whether another program or task has saved the conversation, so that nothing more can be saved.
-    is_lost: AtomicBool,
+    pub(super) is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
-    is_late: AtomicBool,
+    pub(super) is_late: AtomicBool,
     /// The losses already emitted, with their agents.
     emitted_losses: Mutex<HashSet<(String, RequestLoss)>>,
 }
@@ -216,94 +215,6 @@ impl Run {
         }
     }
 
-    /// Saves the new entries of a conversation that belongs to sessions. If the run stops meanwhile, the
-    /// save is given up after [`GRACE`].
-    pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        if self.is_outermost() {
-            conversation.set_spent(self.0.budget.sum_of_run());
-        }
-        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
-        let Some(journal) = journal else { return Ok(()) };
-        let budget = self.0.budget.clone();
-        let (values, summary) = (conversation.session_values(), conversation.summary());
-        let saved = match journal.save(values, summary, move || budget.sum_of_run()).await {
-            RunningSave::Ended(saved) => saved,
-            // Boxed, because most saves have ended, and a run's future has room for several.
-            save @ RunningSave::Running(_) => Box::pin(self.until_late(save.finish())).await?,
-            // No task can finish a save that was dropped, so this save is not interrupted.
-            save @ RunningSave::Waiting(_) => save.finish().await,
-        };
-        if saved.as_ref().is_err_and(StoreError::is_conflict) {
-            self.0.shared.is_lost.store(true, Ordering::Relaxed);
-        }
-        saved?;
-        if let Some(owner) = self.owner()
-            && let Some(entries) = conversation.entries_between_turns()
-        {
-            owner.saved(entries);
-        }
-        Ok(())
-    }
-
-    /// Returns the owner of the run, unless this is a part of it.
-    fn owner(&self) -> Option<&Arc<dyn RunOwner>> {
-        match &self.0.shared.events {
-            Some(Sink::Owner(owner)) if self.is_outermost() => Some(owner),
-            _ => None,
-        }
-    }
-
-    /// Returns whether somebody continues the run when its future is dropped.
-    pub(crate) fn is_owned(&self) -> bool {
-        matches!(self.0.shared.events, Some(Sink::Owner(_)))
-    }
-
-    /// Returns the inputs that the run reads before its next turn.
-    pub(crate) async fn steered(&self) -> Result<Vec<SteeredInput>, AgentError> {
-        match self.owner() {
-            Some(owner) => Ok(owner.inputs().await?),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// Saves a conversation whose run has ended before, if its last save has failed.
-    pub(crate) async fn save_again(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        let spent = conversation.attempt_spent();
-        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
-        let Some(journal) = journal else { return Ok(()) };
-        let saved = journal.save(conversation.session_values(), conversation.summary(), move || spent).await;
-        Ok(saved.finish().await?)
-    }
-
-    /// Returns the run with the id of the conversation's latest run, which it continues. An id of the program's
-    /// stays.
-    pub(crate) fn continuing(mut self, conversation: &Conversation) -> Self {
-        let id = conversation.run_id();
-        if !id.is_empty()
-            && let Some(shared) = Arc::get_mut(&mut self.0).and_then(|run| Arc::get_mut(&mut run.shared))
-            && !shared.is_named
-        {
-            shared.context = std::mem::take(&mut shared.context).with_invocation_id(id.clone());
-            shared.invocation_id = id;
-        }
-        self
-    }
-
-    pub(crate) fn input_id(&self) -> InputId {
-        InputId { run: self.0.shared.invocation_id.clone(), message: self.0.shared.message_id.clone() }
-    }
-
-    /// Saves the new entries in a task of its own, because the run's future is dropped.
-    pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
-        conversation.set_spent(self.0.budget.sum_of_run());
-        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
-        if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
-            let (values, summary) = (conversation.session_values(), conversation.summary());
-            let spent = self.0.budget.sum_of_run();
-            runtime.spawn(async move { journal.save(values, summary, move || spent).await.finish().await });
-        }
-    }
-
     /// Returns the id of the run.
     #[must_use]
     pub fn invocation_id(&self) -> &str {
@@ -391,7 +302,7 @@ impl Run {
 
     /// Waits for `future`. After the run has stopped, waits another [`GRACE`] at most, or not at all if a
     /// save was already that late.
-    async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
+    pub(super) async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let late = pin!(async {
             let reason = self.stopped().await;
             if !self.0.shared.is_late.load(Ordering::Relaxed) {

@@ -1,6 +1,6 @@
 //! The entries of a conversation's log.
 
-use super::fork::{EarlierCall, ForkSource};
+use super::fork::ForkSource;
 use super::{Compacted, State};
 use crate::error::AgentError;
 use crate::output::{AgentOutput, Spent};
@@ -31,12 +31,8 @@ pub(crate) enum Entry {
     },
     /// The conversation so far, without entries.
     Snapshot(Box<State>),
-    /// The conversation so far is that of another one. `calls` may have run there afterwards.
-    Forked {
-        source: ForkSource,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        calls: Vec<EarlierCall>,
-    },
+    /// The conversation begins as this one does. A snapshot follows.
+    Forked(ForkSource),
     /// The program has added a message.
     Message(Box<Message>),
     /// The program has removed this number of oldest messages.

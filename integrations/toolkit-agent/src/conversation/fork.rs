@@ -93,11 +93,6 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    pub(super) fn fork(&mut self, source: ForkSource, calls: Vec<EarlierCall>) {
-        self.sources.insert(0, source);
-        self.calls.extend(calls);
-    }
-
     /// Returns the origin of a called or parallel agent's conversation.
     pub(super) fn of_called(&self) -> Self {
         Self { sources: Vec::new(), calls: self.calls.clone() }
@@ -153,8 +148,7 @@ struct ForkStart {
 }
 
 impl Conversation {
-    /// Returns the fork with the id `id` of the conversation with these saves, and the entry that names its
-    /// source.
+    /// Returns the fork with the id `id` of the conversation with these saves.
     ///
     /// # Errors
     /// A message if the log cannot be read, or if the fork would begin inside of a run.
@@ -163,7 +157,7 @@ impl Conversation {
         saves: &[String],
         before: &ForkPoint,
         id: &str,
-    ) -> Result<(Self, Entry), String> {
+    ) -> Result<Self, String> {
         let cut = find_cut(saves, before)?;
         let mut whole = Self::default();
         let mut reader = LogReader::default();
@@ -194,7 +188,9 @@ impl Conversation {
         fork.session = fork.session.with_store(values.into_iter().collect());
         let (user, id) = (source.user.to_owned(), source.id.to_owned());
         let source = ForkSource { user, id, log: reader.id, entry: cut.entry };
-        Ok((fork, Entry::Forked { source, calls }))
+        fork.state.origin.sources.insert(0, source);
+        fork.state.origin.calls.extend(calls);
+        Ok(fork)
     }
 
     fn fork_start(&self, at: u64) -> ForkStart {
@@ -255,6 +251,11 @@ fn find_cut(saves: &[String], before: &ForkPoint) -> Result<Cut, String> {
 }
 
 impl State {
+    /// Returns the conversation from which this one was forked.
+    pub(super) fn source(&self) -> Option<&ForkSource> {
+        self.origin.sources.first()
+    }
+
     /// Returns which input a fork leaves out first, or their number if it has all.
     fn fork_position(&self, before: &ForkPoint) -> Result<usize, String> {
         if self.run.as_ref().is_some_and(|run| run.is_working) {

@@ -90,6 +90,9 @@ impl Position {
     pub(super) fn with_snapshot(store: Weak<dyn Any + Send + Sync>, state: &State) -> Self {
         let mut position = Self { store: Some(store), id: new_id(), ..Self::default() };
         position.push("", &Entry::Log { version: VERSION, id: position.id.clone() }, now());
+        if let Some(source) = state.source() {
+            position.push("", &Entry::Forked(source.clone()), now());
+        }
         if *state != State::default() {
             position.push("", &Entry::Snapshot(Box::new(state.detached())), now());
         }

@@ -108,7 +108,10 @@ impl Frame {
             format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
         } else if self.members != members {
             let before = listed(&self.members);
-            format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
+            format!(
+                "the run was interrupted in the team `{was}` of {before}, which now has {}",
+                listed(members)
+            )
         } else {
             return Ok(());
         };

@@ -58,9 +58,8 @@ impl State {
 
     pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
         match entry {
-            Entry::Log { .. } | Entry::Values { .. } => {}
+            Entry::Log { .. } | Entry::Forked(_) | Entry::Values { .. } => {}
             Entry::Snapshot(state) => *self = state.attached(),
-            Entry::Forked { source, calls } => self.origin.fork(source, calls),
             Entry::Message(message) => self.add_message(*message, at),
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),

@@ -123,8 +123,9 @@ fn within() -> impl Strategy<Value = Vec<RunScope>> {
     prop::collection::vec(scope, 0..4)
 }
 
-fn event() -> impl Strategy<Value = RunEvent> {
-    let pieces = (text(), text(), text(), within()).prop_flat_map(|(agent, text, call_id, within)| {
+/// Events that have only texts.
+fn text_event() -> impl Strategy<Value = RunEvent> {
+    (text(), text(), text(), within()).prop_flat_map(|(agent, text, call_id, within)| {
         let message_id: Arc<str> = call_id.as_str().into();
         let key: Arc<str> = format!("{call_id}.0").into();
         let call_id = CallId::from(call_id);
@@ -195,9 +196,12 @@ fn event() -> impl Strategy<Value = RunEvent> {
             RunEvent::BranchFailed { agent: agent.clone(), error: text, within: within.clone() },
             RunEvent::AgentEnded { agent, within },
         ])
-    });
+    })
+}
+
+fn event() -> impl Strategy<Value = RunEvent> {
     prop_oneof![
-        4 => pieces,
+        4 => text_event(),
         1 => (text(), prop::option::of(text()), tool_event(), within()).prop_map(|(agent, key, event, within)| {
             RunEvent::Tool { agent, key, event: Box::new(event), within }
         }),

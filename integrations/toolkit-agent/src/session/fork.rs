@@ -1,7 +1,7 @@
 //! Forks and titles of saved conversations.
 
 use super::sessions::SavedConversation;
-use super::store::StoreError;
+use super::store_error::StoreError;
 use crate::conversation::{Conversation, ForkPoint};
 
 impl SavedConversation {
@@ -53,11 +53,7 @@ impl SavedConversation {
         };
         let fork = self.with_id(id.into());
         let forked = Conversation::forked(self.key(), &log.entries, &before.into(), fork.key().id);
-        let (mut conversation, source) = forked.map_err(refused)?;
-        // Begins the log with a snapshot.
-        self.sessions().journal(&mut conversation);
-        conversation.record(source);
-        self.sessions().save(&mut conversation).await?;
+        self.sessions().save(&mut forked.map_err(refused)?).await?;
         Ok(fork)
     }
 

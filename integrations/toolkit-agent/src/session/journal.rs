@@ -2,7 +2,8 @@
 
 use super::info::Summary;
 use super::sessions::{Lease, Sessions, SharedState, lease};
-use super::store::{ConversationKey, Save, StateScope, StoreError};
+use super::store::{ConversationKey, Save, StateScope};
+use super::store_error::StoreError;
 use crate::conversation::{Conversation, Log, Unsaved};
 use crate::helpers::{BoxFuture, guarded, lock};
 use crate::output::Spent;

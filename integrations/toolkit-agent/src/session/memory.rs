@@ -1,9 +1,8 @@
 //! A store that keeps conversations in memory.
 
 use super::info::{ConversationInfo, Summary};
-use super::store::{
-    ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, StoreError, apply,
-};
+use super::store::{ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, apply};
+use super::store_error::StoreError;
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,8 @@
 //! Recovery of conversations whose log is damaged.
 
 use super::sessions::{SavedConversation, Sessions};
-use super::store::{ConversationKey, StoreError};
+use super::store::ConversationKey;
+use super::store_error::StoreError;
 use crate::conversation::{Conversation, EarlierCall, LogReader};
 use toolkit_core::ToolCall;
 

@@ -3,9 +3,8 @@
 use super::entry::ConversationEntry;
 use super::info::ConversationInfo;
 use super::memory::MemoryStore;
-use super::store::{
-    ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply, check_value,
-};
+use super::store::{ConversationKey, ConversationStore, DynStore, StateScope, apply, check_value};
+use super::store_error::StoreError;
 use crate::conversation::{Conversation, PastEvents};
 use crate::helpers::lock;
 use serde_json::Value;

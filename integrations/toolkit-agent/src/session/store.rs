@@ -1,11 +1,10 @@
 //! The trait for stores of conversations, and its types.
 
 use super::info::{ConversationInfo, Summary};
+use super::store_error::StoreError;
 use crate::helpers::{MAX_NESTING, append_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt;
 use toolkit_core::context::SessionDelta;
 
 /// A store of conversations, their inboxes, and the session values of users and the application.
@@ -325,64 +324,6 @@ pub enum StateScope<'a> {
     App,
     /// The user with this id: keys with the prefix `user:`.
     User(&'a str),
-}
-
-/// An error of a store.
-///
-/// ```
-/// use toolkit_ai::agent::session::StoreError;
-///
-/// assert!(StoreError::conflict("1").is_conflict());
-/// assert!(!StoreError::new("the disk is full").is_conflict());
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct StoreError {
-    message: String,
-    is_conflict: bool,
-}
-
-impl StoreError {
-    /// Creates an error with this message.
-    #[must_use]
-    pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), is_conflict: false }
-    }
-
-    /// Creates the error of a save after another program or task has saved the conversation.
-    #[must_use]
-    pub fn conflict(id: &str) -> Self {
-        let message = format!(
-            "conversation `{id}` was saved by another program or task since it was loaded; load it again"
-        );
-        Self { message, is_conflict: true }
-    }
-
-    /// Returns whether another program or task saved the conversation after it was loaded.
-    #[must_use]
-    pub fn is_conflict(&self) -> bool {
-        self.is_conflict
-    }
-}
-
-/// Prints the message, so that a failed `main` shows it.
-impl fmt::Debug for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for StoreError {}
-
-impl From<serde_json::Error> for StoreError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::new(format_args!("the saved JSON is invalid: {error}"))
-    }
 }
 
 /// Checks that a session value is not nested too deeply to be read again. One level less is allowed than

@@ -152,7 +152,11 @@ impl<S: ConversationStore + Clone> Case<S> {
     }
 }
 
-fn owner(store: &(impl ConversationStore + Clone), model: &ScriptedModel, permits: &Arc<Semaphore>) -> LocalRuns {
+fn owner(
+    store: &(impl ConversationStore + Clone),
+    model: &ScriptedModel,
+    permits: &Arc<Semaphore>,
+) -> LocalRuns {
     let permits = permits.clone();
     let work = ClosureTool::new("work", "Works.", move |_: Nothing| {
         let permits = permits.clone();
@@ -203,7 +207,11 @@ async fn check_case<S: ConversationStore + Clone>(store: S, mode: InputMode, bef
     assert_eq!(ended.run(), Some(last), "{name}");
     let texts = case.texts().await;
     let new = texts.iter().position(|text| text == "New.");
-    assert_eq!(texts.iter().filter(|text| *text == "New.").count(), usize::from(then != Then::Refused), "{name}");
+    assert_eq!(
+        texts.iter().filter(|text| *text == "New.").count(),
+        usize::from(then != Then::Refused),
+        "{name}"
+    );
     // Where the answers stand tells which run has read the input.
     let answered = |text: &str| texts.iter().position(|known| known == text);
     match then {

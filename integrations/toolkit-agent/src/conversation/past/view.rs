@@ -63,7 +63,7 @@ impl View<'_> {
             Entry::Snapshot(_) if self.is_outermost() => {
                 self.show(EntryKind::Snapshot(self.state.history.shown_since(0)));
             }
-            Entry::Forked { source, .. } => {
+            Entry::Forked(source) => {
                 self.show(EntryKind::Forked { conversation: source.id.clone(), entry: source.entry });
             }
             Entry::Resumed => self.resumed(),
@@ -93,7 +93,8 @@ impl View<'_> {
             Entry::ModelEnded(_) => self.message_ended(),
             Entry::Result(result) => self.result_arrived(result),
             Entry::Pending { call, reason } => {
-                let Some(message) = self.state.turn.as_ref().map(|turn| turn.message()) else { return };
+                let Some(turn) = &self.state.turn else { return };
+                let message = turn.message();
                 let call_id = message.calls.get(*call).map(|call| call.id.clone());
                 self.event(RunEvent::CallPending {
                     agent: message.agent.clone(),
@@ -226,7 +227,8 @@ impl View<'_> {
         let call = message.calls.get(result.position);
         // The result of an answer is for the model.
         let is_answer = call.is_some_and(|call| message.is_answer(call));
-        if !is_answer && !(turn.checks_answers && result.actions.skip_summarization) {
+        let is_unchecked = turn.checks_answers && result.actions.skip_summarization;
+        if !is_answer && !is_unchecked {
             self.result(&message.agent, result);
         }
     }

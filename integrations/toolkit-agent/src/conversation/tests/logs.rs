@@ -2,6 +2,7 @@
 
 use super::super::VERSION;
 use super::*;
+use crate::conversation::fork::ForkSource;
 use crate::helpers::MAX_NESTING;
 use crate::output::Spent;
 use crate::pending::Decision;
@@ -130,6 +131,9 @@ fn eventful() -> (Conversation, String) {
     let store: Arc<dyn Any + Send + Sync> = Arc::new(());
     let mut conversation = Conversation::new("1");
     conversation.push(Message::user("Before the log."));
+    let [user, id, log] = ["ada", "0", "2b1f60c9a7d3e845"];
+    let source = ForkSource { user: user.to_owned(), id: id.to_owned(), log: log.into(), entry: 9 };
+    conversation.state.origin.sources.push(source);
     let log = conversation.log_in(&Arc::downgrade(&store));
     let of = |id: &str, outcome| ToolResult::of(&call(id), outcome);
     let native =

@@ -203,19 +203,18 @@ impl TurnCalls<'_> {
                 pending.push((*position, reason.clone()));
             }
         }
+        let decisions = &self.scope.run.0.place.decisions;
         for position in &restart.positions {
             if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
                 // The earlier run may have stopped before it counted the call.
                 self.scope.run.0.budget.take_tool_call();
             }
-            let decisions = &self.scope.run.0.place.decisions;
             let id = self.conversation.path_of_call(*position);
             self.conversation.decide(*position, decisions.get(&id).cloned(), decisions.decider(&id));
         }
         for result in std::mem::take(&mut restart.results) {
             let position = result.position;
             self.keep(result);
-            let decisions = &self.scope.run.0.place.decisions;
             let id = self.conversation.path_of_call(position);
             if let Some(decision) = decisions.get(&id).cloned() {
                 self.conversation.note_decided(position, decision, decisions.decider(&id));
