@@ -83,6 +83,7 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
     "llm",
     "structured",
     "request",
+    "runs",
 ];
 
 const MCP_FLOORS: &[&str] = &[

@@ -34,6 +34,7 @@
 //! | stop it | [`RunRequest::cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Agent::resume`]; [`Sessions`] with a store (`toolkit-agent-stores` has databases) |
 //! | decide calls that wait | [`RunRequest::outcome`], [`ResumeRequest::decide`] |
+//! | run them in a service | [`runs`]: inputs while a run works, an inbox of decisions, listeners that come back |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`](toolkit_llm::ModelRetry); [`Retrying`](toolkit_llm::model::Retrying) without an agent |
