@@ -60,7 +60,11 @@ impl State {
         for (_, branch) in &mut branches {
             branch.give_up_work(at);
         }
+        let title = self.first_title();
         self.replace_as(&branches);
+        if *self.title == *title {
+            self.title = self.first_title().into();
+        }
         for (_, branch) in &branches {
             self.origin.calls.retain(|call| branch.origin.calls.contains(call));
         }

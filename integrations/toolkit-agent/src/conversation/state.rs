@@ -319,6 +319,14 @@ impl State {
         }
     }
 
+    /// Returns the title that the first input gives.
+    pub(super) fn first_title(&self) -> String {
+        match self.history.messages.first() {
+            Some(Message::User(input)) => title_of(input),
+            _ => String::new(),
+        }
+    }
+
     /// Gives the conversation another title, if it has that of the input at `index`.
     fn retitle(&mut self, index: usize, title: &str) {
         if let Some(Message::User(input)) = self.history.messages.get(index)

@@ -14,7 +14,7 @@ use std::sync::Arc;
 ///
 /// let cursor: Cursor = "18d3a9c1.7.2.14".parse()?;
 /// assert_eq!((cursor.to_string(), cursor.entry()), ("18d3a9c1.7.2.14".to_owned(), 7));
-/// assert!(cursor.is_after(7) && !cursor.is_after(8));
+/// assert!(cursor.is_after(&"18d3a9c1.7.0.0".parse()?));
 /// # Ok::<(), toolkit_ai::agent::runs::ParseCursorError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,11 +35,11 @@ impl Cursor {
         self.entry
     }
 
-    /// Returns whether the event before this place came after the first `entry` entries, so that
-    /// [`RunUpdate::Back`](super::RunUpdate::Back) to them takes it back.
+    /// Returns whether the event before this place came after the saved entries of `other`, so that
+    /// [`RunUpdate::Back`](super::RunUpdate::Back) takes it back.
     #[must_use]
-    pub fn is_after(&self, entry: u64) -> bool {
-        self.entry > entry || self.entry == entry && self.piece > 0
+    pub fn is_after(&self, other: &Self) -> bool {
+        self.entry > other.entry || self.entry == other.entry && self.piece > 0
     }
 }
 

@@ -31,15 +31,19 @@ pub enum RunUpdate {
         /// The event.
         event: Arc<RunEvent>,
     },
-    /// Forget the events after this number of saved entries, because what follows takes their place: the attempt that they
-    /// came from is gone, or they follow again as they were saved.
+    /// Forget the events that are [after](Cursor::is_after) the saved entries of this place, because what follows takes
+    /// their place: the attempt that they came from is gone, or they follow again as they were saved.
     #[non_exhaustive]
     Back {
-        /// The number of entries: that of a [cursor](Cursor::entry) of before.
-        entry: u64,
+        /// The place.
+        cursor: Cursor,
     },
     /// Forget all events: the log was erased, or the conversation was deleted and begins again.
-    Reset,
+    #[non_exhaustive]
+    Reset {
+        /// The place before the first event.
+        cursor: Cursor,
+    },
     /// More than 256 KiB waited for this listener. It ends here; attach again with the last cursor.
     CutOff,
 }
@@ -54,12 +58,12 @@ impl RunUpdate {
         }
     }
 
-    /// Returns the place of the listener after an event.
+    /// Returns the place of the listener after this update.
     #[must_use]
     pub fn cursor(&self) -> Option<&Cursor> {
         match self {
-            Self::Event { cursor, .. } => Some(cursor),
-            _ => None,
+            Self::Event { cursor, .. } | Self::Back { cursor } | Self::Reset { cursor } => Some(cursor),
+            Self::CutOff => None,
         }
     }
 }

@@ -49,19 +49,33 @@ impl Past {
     pub(super) fn updates(&self, after: Option<&Cursor>, place: Option<&Place>) -> VecDeque<RunUpdate> {
         let mut updates = VecDeque::new();
         let mut from = 0;
+        let mut heard = 0;
         match after {
-            Some(cursor) if cursor.log != *self.fold.log() => updates.push_back(RunUpdate::Reset),
+            Some(cursor) if cursor.log != *self.fold.log() => {
+                updates.push_back(RunUpdate::Reset { cursor: self.cursor(0) });
+            }
             Some(cursor) => {
                 from = cursor.entry;
-                if cursor.piece > 0 && place.is_none_or(|place| !place.has(cursor)) {
-                    updates.push_back(RunUpdate::Back { entry: from });
+                if cursor.attempt == 0 {
+                    // It was heard of the log, and goes on there.
+                    heard = cursor.piece;
+                } else if cursor.piece > 0 && place.is_none_or(|place| !place.has(cursor)) {
+                    updates.push_back(RunUpdate::Back { cursor: self.cursor(from) });
                 }
             }
             None => {}
         }
         let until = place.map_or(u64::MAX, |place| place.entry);
         self.add(&mut updates, from, until);
+        for _ in 0..heard {
+            updates.pop_front();
+        }
         updates
+    }
+
+    /// Returns the place after this number of entries.
+    fn cursor(&self, entry: u64) -> Cursor {
+        Cursor { log: self.fold.log().clone(), entry, attempt: 0, piece: 0 }
     }
 
     /// Adds the events after the first `from` entries, up to the first `until`.
@@ -75,7 +89,7 @@ impl Past {
             piece = if is_last { 0 } else { piece + 1 };
             // Before the last event of an entry, the entry was not heard whole.
             let entry = if is_last { *entries } else { entries - 1 };
-            let cursor = Cursor { log: self.fold.log().clone(), entry, attempt: 0, piece };
+            let cursor = Cursor { piece, ..self.cursor(entry) };
             updates.push_back(RunUpdate::Event { cursor, event: Arc::new(event.clone()) });
         }
     }

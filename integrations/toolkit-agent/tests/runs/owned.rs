@@ -253,10 +253,11 @@ impl Page {
                     self.shown.push((cursor.clone(), (*event).clone()));
                     self.cursor = Some(cursor.to_string().parse().unwrap());
                 }
-                Some(RunUpdate::Back { entry, .. }) => {
-                    self.shown.retain(|(cursor, _)| !cursor.is_after(entry));
+                Some(RunUpdate::Back { cursor: back, .. }) => {
+                    self.shown.retain(|(cursor, _)| !cursor.is_after(&back));
+                    self.cursor = Some(back);
                 }
-                Some(RunUpdate::Reset) => self.shown.clear(),
+                Some(RunUpdate::Reset { .. }) => self.shown.clear(),
                 Some(other) => panic!("{other:?}"),
                 None => return false,
             }
@@ -309,18 +310,15 @@ async fn a_listener_that_leaves_ends_no_run() {
 #[tokio::test]
 async fn a_listener_that_reads_nothing_is_cut_off() {
     let large = "x".repeat(100_000);
-    let mut model = ScriptedModel::new();
+    let mut model = ScriptedModel::new().response(calls(["work"]));
     for _ in 0..8 {
         model = model.text(&*large);
     }
-    let program = Program::new(model.response(calls(["work"])).text("End."));
-    let first = program.runs.submit(KEY, RunInput::new("0").with_run("0")).await.unwrap();
-    assert!(first.is_new);
-    let mut updates = program.runs.attach(KEY, None).await.unwrap();
+    let program = Program::new(model);
     for run in 1..9 {
         program.begin(&run.to_string(), &run.to_string()).await;
     }
-    program.status(|status| matches!(status, RunStatus::Working { run, .. } if &**run == "8")).await;
+    let mut updates = program.runs.attach(KEY, None).await.unwrap();
     program.permits.add_permits(1);
     program.status(|status| matches!(status, RunStatus::Ended { run, .. } if &**run == "8")).await;
     let mut bytes = 0;
