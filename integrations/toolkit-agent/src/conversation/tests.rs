@@ -286,7 +286,7 @@ proptest! {
         for change in changes {
             apply(&mut conversation, &change);
             let save = String::from_utf8(lock(&log.position).unsaved.clone()).unwrap();
-            let loaded = Conversation::read("1", &[save.clone()], Arc::downgrade(&store), 1).unwrap();
+            let loaded = Conversation::read("1", std::slice::from_ref(&save), Arc::downgrade(&store), 1).unwrap();
             prop_assert_eq!(&loaded.state, &conversation.state, "{}", save);
             let json = serde_json::to_string(&conversation).unwrap();
             let restored: Conversation = serde_json::from_str(&json).unwrap();

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use toolkit_core::RunContext;
 
+type AllActive = HashMap<(String, String), Arc<Active>>;
 type ContextOf = dyn Fn(ConversationKey<'_>) -> RunContext + Send + Sync;
 type DeadlineOf = dyn Fn(&PendingCall) -> Option<(Duration, Decision)> + Send + Sync;
 
@@ -54,7 +55,7 @@ pub(super) struct LocalInner {
     pub(super) deadline: Option<Arc<DeadlineOf>>,
     pub(super) poll: Duration,
     /// The conversations with a task, by user and id.
-    pub(super) active: Arc<Mutex<HashMap<(String, String), Arc<Active>>>>,
+    pub(super) active: Arc<Mutex<AllActive>>,
 }
 
 debug!(LocalRuns, self, "agent": self.inner.agent.name(), "active": lock(&self.inner.active).len());

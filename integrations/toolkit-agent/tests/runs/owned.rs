@@ -67,7 +67,7 @@ impl Program {
     async fn texts(&self) -> Vec<String> {
         let sessions = Sessions::new(self.store.clone());
         let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
-        conversation.messages().iter().map(|message| message.to_text()).collect()
+        conversation.messages().iter().map(toolkit_llm::Message::to_text).collect()
     }
 }
 
