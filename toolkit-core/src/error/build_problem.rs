@@ -242,8 +242,10 @@ impl BuildProblem {
     ) -> Option<Self> {
         let meant = distinct(meant.into_iter().map(ToolName::as_str));
         let nearest: Vec<String> = meant.into_iter().take(3).map(str::to_owned).collect();
-        let is_bare = !nearest.is_empty();
-        is_bare.then(|| Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
+        if nearest.is_empty() {
+            return None;
+        }
+        Some(Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
     }
 }
 
