@@ -77,10 +77,11 @@ build() {
     (
         cd "$work/$1/$2"
         export CARGO_TARGET_DIR=$target
+        # What cargo says while it waits for a lock is no part of the measurement.
         if [ -d "$target" ]; then
-            own=$(cargo tree --offline --prefix none -e normal,build | sed -n 's/^\([a-z-]*\) .*(.*\/.*).*/-p \1/p' | sort -u)
+            own=$(cargo tree --offline --prefix none -e normal,build 2>"$work/log" | sed -n 's/^\([a-z-]*\) .*(.*\/.*).*/-p \1/p' | sort -u)
             # shellcheck disable=SC2086
-            cargo clean --quiet --offline $own
+            cargo clean --quiet --offline $own >"$work/log" 2>&1 || exit 1
         fi
         time cargo build --quiet --offline -j 2 >"$work/log" 2>&1
     ) || { cat "$work/log" >&2; return 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the guide as a book, without a warning, and asks its search the questions of `tests/data/book-questions.tsv`. mdBook is
 # installed outside of the repository; the search needs Node. With `--small`, no book is built. In both cases, a planted link that
-# leads nowhere must be found; a planted question, too, where there is a book.
+# leads nowhere and a planted table of a missing type must be found; a planted question, too, where there is a book.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/full/common.sh
@@ -15,6 +15,8 @@ export TOOLKIT_GUIDE="$copy/guide"
 planted 'testing.md:[0-9]*: `nowhere.md`: there is no such file' \
     cargo test --quiet --workspace --all-features --test tidy links_of_documents
 unset TOOLKIT_GUIDE
+printf 'Table in the book: [`Knd`](%s/toolkit-core/src/error/kind.rs)\n' "$PWD" >"$copy/page.md"
+planted 'there is no enum `Knd`' python3 docs/errors.py "$copy/page.md"
 if [ "${1:-}" = --small ]; then exit 0; fi
 
 command -v node >/dev/null || skip "node is missing"
@@ -27,6 +29,10 @@ fi
 "$tools/bin/mdbook" build docs --dest-dir "$copy/book" 2>&1 | tee "$copy/log"
 if grep -qE 'WARN|ERROR' "$copy/log"; then
     echo "mdBook warns"
+    exit 1
+fi
+if grep -rl 'Table in the book: ' "$copy/book"; then
+    echo "a table of errors is missing"
     exit 1
 fi
 pages=$(find docs/guide -name '*.md' ! -name SUMMARY.md | wc -l)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::error_texts::MARKER;
 use super::first_steps::pages;
 use super::root;
 
@@ -26,6 +27,9 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, text) in prose(text) {
+        if text.starts_with(MARKER) {
+            continue;
+        }
         for (at, _) in text.match_indices("](") {
             let target = text[at + 2..].split(')').next().unwrap_or_default();
             found.push((line, target.to_owned()));

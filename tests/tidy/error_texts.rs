@@ -1,9 +1,15 @@
-//! The page about error texts: what it quotes exists in the sources, and every kind of error has a row.
+//! The page about error texts, as the book has it: what it quotes exists in the sources, and every kind of error has a row.
 
-use super::{root, sources};
-use std::fs;
+use super::{first_steps, root, sources};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
 
 const PAGE: &str = "docs/guide/troubleshooting.md";
+
+/// Begins a line in whose place the book has the table of the types that it links to.
+pub(crate) const MARKER: &str = "Table in the book: ";
 
 /// The section of the page, and the enum whose variants have rows there, with its file.
 const KINDS: &[(&str, &str, &str)] = &[
@@ -23,6 +29,24 @@ const GAP: char = '…';
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)
+}
+
+/// Returns a page as the book has it, or why it has none. Without Python, which only CI must have, there is nothing.
+fn built(page: impl AsRef<Path>) -> Option<Result<String, String>> {
+    let mut command = Command::new("python3");
+    let output = command.arg(root().join("docs/errors.py")).arg(root().join(page)).output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            let missing = format!("the rows of the book are not checked: python3: {error}");
+            assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
+            // `println!` is captured in a passing test.
+            let _ = writeln!(std::io::stderr(), "{missing}");
+            return None;
+        }
+    };
+    let text = |bytes| String::from_utf8(bytes).expect("a text");
+    Some(if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) })
 }
 
 /// Returns the string literals of code as the program has them, on one line. The arguments of a format string are gaps.
@@ -108,8 +132,8 @@ fn variants<'a>(code: &'a str, name: &str) -> Vec<&'a str> {
     names.filter(|name| name.starts_with(char::is_uppercase)).collect()
 }
 
-#[test]
-fn quoted_messages_exist() {
+/// Returns the messages of a page that no source has.
+fn unknown(messages: &[String]) -> Vec<&String> {
     let sources = sources();
     let code = sources.iter().filter(|(path, _)| !path.components().any(|part| part.as_os_str() == "tests"));
     let mut texts: Vec<String> = code
@@ -123,12 +147,58 @@ fn quoted_messages_exist() {
             }
         }
     }
-    let messages = quoted(&read(PAGE));
-    assert!(messages.len() > 100, "{}", messages.len());
     let exists = |message: &&String| texts.iter().any(|text| has_message(text, message));
-    let unknown: Vec<&String> = messages.iter().filter(|message| !exists(message)).collect();
-    assert!(unknown.is_empty(), "no source has {unknown:#?}");
-    assert!(!exists(&&"no tool has … this text".to_owned()));
+    messages.iter().filter(|message| !exists(message)).collect()
+}
+
+#[test]
+fn quoted_messages_exist() {
+    let mut messages = vec!["no tool has … this text".to_owned()];
+    let mut pages = first_steps::pages("docs/guide");
+    pages.retain(|page| {
+        fs::read_to_string(page).expect("a text").lines().any(|line| line.starts_with(MARKER))
+    });
+    assert!(pages.len() > 1, "{pages:?}");
+    for page in pages {
+        let Some(built) = built(page) else { return };
+        let built = built.expect("all types of the page exist");
+        assert!(!built.contains(MARKER));
+        messages.extend(quoted(&built));
+    }
+    assert!(messages.len() > 100, "{}", messages.len());
+    assert_eq!(unknown(&messages), [&messages[0]]);
+}
+
+#[test]
+fn planted_faults_of_tables_are_found() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("error-texts");
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    let page = folder.join("page.md");
+    let table = |kind: &str, documentation: &str| {
+        let source = format!(
+            "pub enum Kind {{\n    /// {documentation}\n    Lost,\n    /// Never.\n    Other(u8),\n}}\n"
+        );
+        fs::write(folder.join("kind.rs"), source).expect("the source can be written");
+        fs::write(&page, format!("{MARKER}[`{kind}`](kind.rs)\n")).expect("the page can be written");
+        built(&page)
+    };
+    let Some(right) =
+        table("Kind", "It is [lost](crate::Lost).\n    ///\n    /// - `no message of a tool`: look for it.")
+    else {
+        return;
+    };
+    let right = right.expect("the page is right");
+    assert!(
+        right.ends_with(
+            "| `Lost` | `no message of a tool` | It is lost. Look for it. |\n| `Other` |  | Never. |\n"
+        ),
+        "{right}"
+    );
+    assert_eq!(unknown(&quoted(&right)), ["no message of a tool"]);
+    let missing = table("Knd", "It is lost.").expect("python").expect_err("a fault");
+    assert!(missing.contains("there is no enum `Knd`"), "{missing}");
+    let wrong = table("Kind", "- It is lost.").expect("python").expect_err("a fault");
+    assert!(wrong.contains("`Kind::Lost`: a list item is no message with advice"), "{wrong}");
 }
 
 /// A failing `main` prints its error with `Debug`.
@@ -163,7 +233,8 @@ fn errors_have_the_same_text_in_debug() {
 
 #[test]
 fn every_kind_of_error_has_a_row() {
-    let page = read(PAGE);
+    let Some(page) = built(PAGE) else { return };
+    let page = page.expect("all types of the page exist");
     let mut missing = Vec::new();
     for (heading, name, file) in KINDS {
         let section = page.split("\n## ").find(|section| section.starts_with(heading)).unwrap_or_default();

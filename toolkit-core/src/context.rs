@@ -230,14 +230,10 @@ impl ToolContext {
     /// Returns the context for a call with hidden values, which `redact` replaces in text for listeners.
     pub(crate) fn with_redaction(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let extras = self.extras.get_or_insert_default();
-        let outer = extras.redaction.take();
-        extras.redaction = Some(Redaction(Arc::new(move |text| {
-            let redacted = redact(text);
-            match &outer {
-                Some(Redaction(outer)) => outer(&redacted),
-                None => redacted,
-            }
-        })));
+        extras.redaction = Some(match extras.redaction.take() {
+            Some(Redaction(outer)) => Redaction(Arc::new(move |text| outer(&redact(text)))),
+            None => Redaction(Arc::new(redact)),
+        });
         self
     }
 

@@ -116,8 +116,11 @@ impl Dispatcher {
         let registry = registry.into_registry_source();
         registry.snapshot().check_complete()?;
         let is_live = matches!(registry, RegistrySource::Live(_));
-        let dispatcher = Self { registry, ..self };
-        Ok(dispatcher.with(|settings| (settings.is_live, settings.warned) = (is_live, Warned::default())))
+        let mut dispatcher = Self { registry, ..self };
+        let settings = Arc::make_mut(&mut dispatcher.settings);
+        settings.is_live = is_live;
+        settings.warned = Warned::default();
+        Ok(dispatcher)
     }
 
     /// Replaces the registry by one made of the current tools.
@@ -157,11 +160,11 @@ impl Dispatcher {
     /// Adds a [`Middleware`]. The first one added receives each call first and its result last.
     ///
     /// Permissions that name no tool refuse all calls, see [`check`](Self::check).
-    pub fn with_middleware(self, middleware: impl Middleware) -> Self {
-        self.with(|settings| {
-            Arc::make_mut(&mut settings.middleware).push(middleware.boxed());
-            settings.warned = Warned::default();
-        })
+    pub fn with_middleware(mut self, middleware: impl Middleware) -> Self {
+        let settings = Arc::make_mut(&mut self.settings);
+        Arc::make_mut(&mut settings.middleware).push(middleware.boxed());
+        settings.warned = Warned::default();
+        self
     }
 
     /// Returns the current tools.

@@ -57,6 +57,13 @@ impl ContentList {
             Self::Many(list) => list,
         }
     }
+
+    fn into_vec(self) -> Vec<Content> {
+        match self {
+            Self::One(content) => vec![content],
+            Self::Many(list) => list,
+        }
+    }
 }
 
 impl PartialEq for ContentList {
@@ -159,10 +166,7 @@ impl ToolOutput {
     /// Returns the owned content in order.
     #[must_use]
     pub fn into_content(self) -> Vec<Content> {
-        match self.content {
-            ContentList::One(content) => vec![content],
-            ContentList::Many(list) => list,
-        }
+        self.content.into_vec()
     }
 
     /// Returns the structured value.
@@ -201,18 +205,16 @@ impl ToolOutput {
         self.content().iter().map(Content::bytes).sum::<usize>() + self.message().len()
     }
 
-    /// Replaces each [`Content`] value with the result of `change`, or removes it.
-    fn change_content(&mut self, change: impl FnMut(Content) -> Option<Content>) {
-        let contents = match std::mem::take(&mut self.content) {
-            ContentList::One(only) => vec![only],
-            ContentList::Many(list) => list,
-        };
-        let mut changed: Vec<Content> = contents.into_iter().filter_map(change).collect();
-        self.content = match changed.pop() {
-            Some(only) if changed.is_empty() => ContentList::One(only),
+    fn take_content(&mut self) -> Vec<Content> {
+        std::mem::take(&mut self.content).into_vec()
+    }
+
+    fn set_content(&mut self, mut content: Vec<Content>) {
+        self.content = match content.pop() {
+            Some(only) if content.is_empty() => ContentList::One(only),
             last => {
-                changed.extend(last);
-                ContentList::Many(changed)
+                content.extend(last);
+                ContentList::Many(content)
             }
         };
     }

@@ -78,8 +78,10 @@ impl NamePattern {
     }
 
     pub(crate) fn unmatched(&self, what: &'static str, tools: &[&ToolName]) -> Option<BuildProblem> {
-        let is_matched = tools.iter().any(|tool| self.restricts(tool));
-        (!is_matched).then(|| BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
+        if tools.iter().any(|tool| self.restricts(tool)) {
+            return None;
+        }
+        Some(BuildProblem::unknown_tool(what, &self.0, tools.iter().copied()))
     }
 
     /// Returns whether `text` matches, in time at most proportional to the product of both lengths.
@@ -139,12 +141,22 @@ impl<T> PerTool<T> {
     /// Returns the first setting that permits something to the tool.
     #[cfg(feature = "cache")]
     pub(crate) fn permission(&self, name: &ToolName) -> Option<&T> {
-        self.0.iter().find(|(pattern, _)| pattern.matches(name)).map(|(_, setting)| setting)
+        for (pattern, setting) in &self.0 {
+            if pattern.matches(name) {
+                return Some(setting);
+            }
+        }
+        None
     }
 
     /// Returns the first setting that restricts the tool.
     pub(crate) fn restriction(&self, name: &ToolName) -> Option<&T> {
-        self.0.iter().find(|(pattern, _)| pattern.restricts(name)).map(|(_, setting)| setting)
+        for (pattern, setting) in &self.0 {
+            if pattern.restricts(name) {
+                return Some(setting);
+            }
+        }
+        None
     }
 }
 

@@ -61,7 +61,7 @@ use tool_search::ToolSearch;
 #[doc(alias("ToolSet", "toolbox", "ToolRouter"))]
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    tools: HashMap<Arc<str>, RegisteredTool, RandomState>,
+    tools: ToolMap,
     switches: Switches,
     timeout: Option<Duration>,
     state: Option<Arc<State>>,
@@ -73,6 +73,8 @@ pub struct ToolRegistry {
     problems: Vec<BuildProblem>,
     cache: RenderCache,
 }
+
+type ToolMap = HashMap<Arc<str>, RegisteredTool, RandomState>;
 
 /// A registered tool, with the registry's settings for it.
 #[derive(Clone)]
@@ -87,6 +89,10 @@ struct RegisteredTool {
 impl RegisteredTool {
     fn name(&self) -> &ToolName {
         &self.tool.definition().name
+    }
+
+    fn is_in(&self, namespace: &str) -> bool {
+        self.name().namespace() == Some(namespace)
     }
 
     fn is_callable(&self) -> bool {
@@ -257,10 +263,14 @@ impl ToolRegistry {
 
     /// Returns a problem for each tool with an own parameter `call_reason`, if the registry asks for a call
     /// reason.
-    fn reserved_parameters(&self) -> impl Iterator<Item = BuildProblem> {
-        let asking = self.iter_definitions().filter(|tool| asks_for_call_reason(tool, self.call_reason));
-        let taken = asking.filter(|tool| has_call_reason_parameter(tool));
-        taken.map(|tool| tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }))
+    fn reserved_parameters(&self) -> Vec<BuildProblem> {
+        let mut problems = Vec::new();
+        for tool in self.iter_definitions() {
+            if asks_for_call_reason(tool, self.call_reason) && has_call_reason_parameter(tool) {
+                problems.push(tool.problem(ToolFault::ReservedParameter { parameter: CALL_REASON }));
+            }
+        }
+        problems
     }
 
     /// Checks for problems of collected tools, as by `+` and `+=`. Of two tools with one name, the registry

@@ -123,7 +123,9 @@ impl ToolResult {
     #[must_use]
     pub fn merged_actions(results: &[Self]) -> ToolActions {
         let mut merged = ToolActions::default();
-        results.iter().for_each(|result| merged.merge(&result.actions));
+        for result in results {
+            merged.merge(&result.actions);
+        }
         merged
     }
 

@@ -66,15 +66,23 @@ pub fn changes(recorded: &str, registry: &ToolRegistry) -> Result<ToolChanges, s
             Some(now) => compare(earlier, now),
             None => vec![ToolChangeKind::Removed],
         };
-        changes.extend(kinds.into_iter().map(|kind| ToolChange { tool: tool.clone(), kind }));
+        for kind in kinds {
+            changes.push(ToolChange { tool: tool.clone(), kind });
+        }
     }
-    changes.extend(now.into_keys().map(|tool| ToolChange { tool, kind: ToolChangeKind::Added }));
+    for tool in now.into_keys() {
+        changes.push(ToolChange { tool, kind: ToolChangeKind::Added });
+    }
     Ok(ToolChanges(changes))
 }
 
 fn records(registry: &ToolRegistry) -> BTreeMap<String, Record> {
-    let records = registry.all_definitions().map(Record::from);
-    records.map(|record| (record.name.clone(), record)).collect()
+    let mut records = BTreeMap::new();
+    for definition in registry.all_definitions() {
+        let record = Record::from(definition);
+        records.insert(record.name.clone(), record);
+    }
+    records
 }
 
 fn compare(earlier: Record, now: Record) -> Vec<ToolChangeKind> {

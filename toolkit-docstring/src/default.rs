@@ -42,7 +42,8 @@ fn after_announcement(clause: &str) -> Option<&str> {
 }
 
 fn after_word(clause: &str) -> Option<&str> {
-    strip_word(clause).filter(|rest| rest.starts_with(char::is_whitespace))
+    let rest = strip_word(clause)?;
+    if rest.starts_with(char::is_whitespace) { Some(rest) } else { None }
 }
 
 fn strip_word(clause: &str) -> Option<&str> {
@@ -62,10 +63,11 @@ fn value(text: &str) -> Option<String> {
 }
 
 fn quoted(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'))?;
-    let mut ends = text.match_indices(quote).map(|(place, _)| place);
-    let _ = ends.next()?;
-    let end = ends.next()?;
+    let quote = text.chars().next()?;
+    if !matches!(quote, '`' | '\'' | '"') {
+        return None;
+    }
+    let (end, _) = text.match_indices(quote).nth(1)?;
     text.get(..=end)
 }
 

@@ -39,7 +39,10 @@ struct Marker {
 
 impl Marker {
     fn opening(text: &str) -> Option<Self> {
-        let symbol = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let symbol = text.chars().next()?;
+        if !matches!(symbol, '`' | '~') {
+            return None;
+        }
         let info = text.trim_start_matches(symbol);
         let length = text.len() - info.len();
         let inline_code = symbol == '`' && info.contains('`');

@@ -47,11 +47,11 @@ impl<'a> Item<'a> {
 fn strip_bullet(line: &str) -> Option<&str> {
     let without_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if without_digits.len() < line.len() {
-        without_digits.strip_prefix(['.', ')'])
+        without_digits.strip_prefix(['.', ')'])?
     } else {
-        line.strip_prefix(['*', '-', '+', '•'])
+        line.strip_prefix(['*', '-', '+', '•'])?
     };
-    rest.filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim_start)
+    if rest.starts_with(char::is_whitespace) { Some(rest.trim_start()) } else { None }
 }
 
 fn strip_separator<'a>(rest: &'a str, open_marks: &str) -> Option<&'a str> {

@@ -20,8 +20,7 @@ impl<'a> Name<'a> {
         let unmarked = text.trim_start_matches(['*', '`', '\\']);
         let marks = text.strip_suffix(unmarked)?;
         let bare = unmarked.strip_prefix("r#").unwrap_or(unmarked);
-        let end = bare.find(|c| !is_name_char(c)).unwrap_or(bare.len());
-        let name = bare.get(..end)?.trim_end_matches(['-', '.']);
+        let name = bare.strip_suffix(bare.trim_start_matches(is_name_char))?.trim_end_matches(['-', '.']);
         if !is_identifier(name) {
             return None;
         }
@@ -35,7 +34,8 @@ impl<'a> Name<'a> {
 
     /// Returns the name in a text of only a name.
     pub(crate) fn exact(text: &'a str) -> Option<&'a str> {
-        Self::parse(text).filter(|name| name.rest.is_empty()).map(|name| name.text)
+        let name = Self::parse(text)?;
+        if name.rest.is_empty() { Some(name.text) } else { None }
     }
 
     /// Parses the names at the start of a text such as `a, b, c: text`, of which the last has the `rest`.
@@ -60,7 +60,7 @@ impl<'a> Name<'a> {
     }
 
     fn in_emphasis(name: &'a str, rest: &'a str, marks: &'a str) -> Self {
-        let after = rest.strip_prefix(marks).filter(|_| !marks.is_empty());
+        let after = if marks.is_empty() { None } else { rest.strip_prefix(marks) };
         Self {
             text: name,
             ty: None,

@@ -44,7 +44,9 @@ impl<'a> Parser<'a> {
             self.field(line, field, height);
         } else if let Some(title) = title_at(line, self.ahead, self.section) {
             self.open(line, title);
-        } else if let Some(section) = self.section.filter(|section| section.contains(line)) {
+        } else if let Some(section) = self.section
+            && section.contains(line)
+        {
             self.entry(line, section);
         } else {
             self.section = None;
@@ -97,11 +99,10 @@ impl<'a> Parser<'a> {
         let section = section.after_entry(item.bulleted);
         self.section = Some(section);
         self.skip(item.height - 1);
-        let belongs = |next: &Line, ahead: &[Line]| continues_entry(next, ahead, line, section);
         let (spec, description) = if section.style == Style::Numpy && !item.bulleted {
-            numpy::split_type(item.text, self.body("", belongs))
+            numpy::split_type(item.text, self.body("", line, Body::Entry(section)))
         } else {
-            (item.spec, self.body(item.text, belongs))
+            (item.spec, self.body(item.text, line, Body::Entry(section)))
         };
         for name in item.names {
             self.builder.param(name, &spec, &description, line.number);
@@ -113,14 +114,14 @@ impl<'a> Parser<'a> {
         let (ty, description) = if section.style == Style::Numpy {
             let (named_type, height) = line.read(without_name, |_, whole| looks_like_type(whole));
             self.skip(height - 1);
-            let body = self.body("", |next, _| is_deeper_prose(next, line));
+            let body = self.body("", line, Body::DeeperProse);
             let (spec, description) = numpy::split_type(named_type, body);
             (spec.ty, description)
         } else {
             let ((ty, text), height) =
                 line.read(split_type, |(alone, _), (whole, _)| alone.is_none() && whole.is_some());
             self.skip(height - 1);
-            (ty, self.body(text, |next, ahead| continues_returns(next, ahead, line, section)))
+            (ty, self.body(text, line, Body::Returns(section)))
         };
         self.builder.returns(ty, &description, line.number);
     }
@@ -128,10 +129,10 @@ impl<'a> Parser<'a> {
     fn raises(&mut self, line: &'a Line, section: Section) {
         self.section = Some(section.after_entry(false));
         let (ty, description) = if section.style == Style::Markdown {
-            (None, self.body(&line.text, |next, ahead| continues_text(next, ahead, line, section)))
+            (None, self.body(&line.text, line, Body::Text(section)))
         } else {
             let (ty, text) = split_error(&line.text);
-            (ty, self.body(text, |next, ahead| continues_error(next, ahead, line, section)))
+            (ty, self.body(text, line, Body::Error(section)))
         };
         self.builder.raises(ty, description, line.number);
     }
@@ -163,26 +164,25 @@ impl<'a> Parser<'a> {
             );
         }
         self.skip(height - 1);
-        let section = self.section;
-        let text = self.body(text, |next, ahead| continues_field(next, ahead, line, section));
+        let description = self.body(text, line, Body::Field(self.section));
         let (names, spec) = named.unwrap_or_default();
         match tag {
             Tag::Param => {
                 for name in names {
                     // A name after its type is on the last line of the type.
                     let below = if line.text.contains(name) { 0 } else { height - 1 };
-                    self.builder.param(name, &spec, &text, line.number + below);
+                    self.builder.param(name, &spec, &description, line.number + below);
                 }
             }
             Tag::ParamType => {
-                let spec = TypeSpec::parse(&text);
+                let spec = TypeSpec::parse(&description);
                 for name in names {
                     self.builder.param_type(name, &spec, line.number);
                 }
             }
-            Tag::Returns => self.builder.returns(type_name(argument), &text, line.number),
-            Tag::ReturnType => self.builder.returns(type_name(&text), "", line.number),
-            Tag::Raises => self.builder.raises(type_name(argument), text, line.number),
+            Tag::Returns => self.builder.returns(type_name(argument), &description, line.number),
+            Tag::ReturnType => self.builder.returns(type_name(&description), "", line.number),
+            Tag::Raises => self.builder.raises(type_name(argument), description, line.number),
         }
     }
 
@@ -196,17 +196,17 @@ impl<'a> Parser<'a> {
         self.ahead = self.ahead.get(count..).unwrap_or_default();
     }
 
-    /// Consumes the lines for which `belongs` returns `true`, and returns the text of the entry, which
-    /// begins with `first`.
-    fn body(&mut self, first: &str, belongs: impl Fn(&Line, &[Line]) -> bool) -> String {
-        let mut prose = Prose::new(first);
+    /// Consumes the lines that continue the entry at `first`, and returns its text, which begins with
+    /// `text`.
+    fn body(&mut self, text: &str, first: &Line, body: Body) -> String {
+        let mut prose = Prose::new(text);
         let mut unseen = self.ahead;
         while let [line, after @ ..] = unseen {
             unseen = after;
             if line.is_blank() {
                 continue;
             }
-            if line.fence != Fence::Inside && !belongs(line, after) {
+            if line.fence != Fence::Inside && !body.continues(line, after, first) {
                 break;
             }
             prose.push(line);
@@ -214,6 +214,32 @@ impl<'a> Parser<'a> {
         }
         self.description.cut();
         prose.finish()
+    }
+}
+
+/// The lines below the first one of an entry or a field.
+#[derive(Clone, Copy)]
+enum Body {
+    Entry(Section),
+    /// The description below a type in a NumPy section.
+    DeeperProse,
+    Returns(Section),
+    Error(Section),
+    /// The text of a section without entries.
+    Text(Section),
+    Field(Option<Section>),
+}
+
+impl Body {
+    fn continues(self, line: &Line, ahead: &[Line], first: &Line) -> bool {
+        match self {
+            Self::Entry(section) => continues_entry(line, ahead, first, section),
+            Self::DeeperProse => is_deeper_prose(line, first),
+            Self::Returns(section) => section.continues(line) && continues_text(line, ahead, first, section),
+            Self::Error(section) => continues_error(line, ahead, first, section),
+            Self::Text(section) => continues_text(line, ahead, first, section),
+            Self::Field(section) => continues_field(line, ahead, first, section),
+        }
     }
 }
 
@@ -253,7 +279,7 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
         && line.fence == Fence::Outside
         && section.contains(line)
         && section.item(line).is_none()
-        && !title::is_inline_section(&line.text, |_| true)
+        && title::inline_section(&line.text).is_none()
         && !begins_block(line, ahead, Some(section))
 }
 
@@ -261,10 +287,6 @@ fn continues_entry(line: &Line, ahead: &[Line], first: &Line, section: Section) 
 fn continues_error(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
     continues_entry(line, ahead, first, section)
         && (line.indent > first.indent || split_error(&line.text).0.is_none())
-}
-
-fn continues_returns(line: &Line, ahead: &[Line], first: &Line, section: Section) -> bool {
-    section.continues(line) && continues_text(line, ahead, first, section)
 }
 
 /// Returns whether `line` continues the text of a section without entries, such as `Returns:`, from
@@ -278,16 +300,17 @@ fn continues_field(line: &Line, ahead: &[Line], first: &Line, section: Option<Se
         if is_known_field(line) {
             return false;
         }
-        return match title_at(line, ahead, section).map(|title| title.kind) {
-            Some(Kind::Params) => false,
-            Some(Kind::Returns | Kind::Raises) => !line.after_blank,
-            Some(Kind::Other) | None => true,
+        let Some(title) = title_at(line, ahead, section) else { return true };
+        return match title.kind {
+            Kind::Params => false,
+            Kind::Returns | Kind::Raises => !line.after_blank,
+            Kind::Other => true,
         };
     }
     !line.after_blank
         && line.fence == Fence::Outside
         && section.is_none_or(|section| section.item(line).is_none())
-        && !title::is_inline_section(&line.text, |kind| kind != Kind::Other)
+        && matches!(title::inline_section(&line.text), None | Some(Kind::Other))
         && !begins_block(line, ahead, section)
 }
 

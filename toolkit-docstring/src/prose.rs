@@ -1,6 +1,7 @@
 //! Functions that join lines into paragraphs, and split text outside of brackets.
 
 use crate::lines::Line;
+use std::str::CharIndices;
 
 /// A text built from lines. A space joins the lines of a paragraph, and a blank line separates paragraphs.
 #[derive(Debug, Default)]
@@ -26,19 +27,32 @@ impl Prose {
 }
 
 /// Returns the characters outside of brackets with their byte positions, and the outermost brackets.
-pub(crate) fn outside_brackets(text: &str) -> impl Iterator<Item = (usize, char)> {
-    let mut depth = 0_usize;
-    text.char_indices().filter(move |(_, c)| match c {
-        '(' | '[' | '{' | '（' => {
-            depth += 1;
-            depth == 1
+pub(crate) fn outside_brackets(text: &str) -> OutsideBrackets<'_> {
+    OutsideBrackets { characters: text.char_indices(), depth: 0 }
+}
+
+pub(crate) struct OutsideBrackets<'a> {
+    characters: CharIndices<'a>,
+    depth: usize,
+}
+
+impl Iterator for OutsideBrackets<'_> {
+    type Item = (usize, char);
+
+    fn next(&mut self) -> Option<(usize, char)> {
+        for (place, c) in self.characters.by_ref() {
+            let was_outside = self.depth == 0;
+            match c {
+                '(' | '[' | '{' | '（' => self.depth += 1,
+                ')' | ']' | '}' | '）' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if was_outside || self.depth == 0 {
+                return Some((place, c));
+            }
         }
-        ')' | ']' | '}' | '）' => {
-            depth = depth.saturating_sub(1);
-            depth == 0
-        }
-        _ => depth == 0,
-    })
+        None
+    }
 }
 
 /// Splits a text at each `separator` outside of brackets.

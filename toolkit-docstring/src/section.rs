@@ -69,7 +69,7 @@ impl Section {
     /// Parses `line` as the first line of a parameter entry.
     pub(crate) fn item(self, line: &Line) -> Option<Item<'_>> {
         let shallow = line.indent <= self.indent || self.style == Style::Markdown;
-        if self.kind != Kind::Params || shallow && title::is_inline_section(&line.text, |_| true) {
+        if self.kind != Kind::Params || shallow && title::inline_section(&line.text).is_some() {
             return None;
         }
         let mut read = (None, 1);

@@ -52,10 +52,12 @@ pub(crate) enum Field<'a> {
 impl<'a> Field<'a> {
     /// Parses a field, and returns it with the number of lines up to the end of its type.
     pub(crate) fn read(line: &'a Line) -> Option<(Self, usize)> {
-        let (field, height) = line.read(Self::parse, |alone, joined| {
-            matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
-        });
+        let (field, height) = line.read(Self::parse, Self::ends_below);
         Some((field?, height))
+    }
+
+    fn ends_below(alone: &Option<Self>, joined: &Option<Self>) -> bool {
+        matches!(joined, Some(Self::Known { .. })) && alone.is_some_and(Self::lacks_an_end)
     }
 
     /// Returns whether the type or the name may end below.
@@ -77,8 +79,9 @@ impl<'a> Field<'a> {
     fn sphinx(field: &'a str) -> Option<Self> {
         let (keyword, rest) = split_keyword(field)?;
         let closed = split_colon(rest).or_else(|| rest.split_once(is_colon));
-        let follows = rest.starts_with(|c: char| is_colon(c) || c.is_whitespace());
-        match (Tag::from_keyword(keyword).filter(|_| follows || rest.is_empty()), closed) {
+        let follows = rest.starts_with(is_separator);
+        let tag = if follows || rest.is_empty() { Tag::from_keyword(keyword) } else { None };
+        match (tag, closed) {
             (Some(tag), Some((argument, text))) => {
                 let is_role = argument.is_empty() && text.starts_with('`');
                 let known = Self::Known { tag, argument: argument.trim(), text: text.trim() };
@@ -148,9 +151,15 @@ fn has_open_bracket(text: &str) -> bool {
 }
 
 fn split_keyword(field: &str) -> Option<(&str, &str)> {
-    let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let end = field.find(|c| !is_inner(c)).unwrap_or(field.len());
-    field.split_at_checked(end).filter(|(keyword, _)| keyword.starts_with(|c: char| c.is_ascii_alphabetic()))
+    if !field.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let rest = field.trim_start_matches(is_keyword_char);
+    Some((field.strip_suffix(rest)?, rest))
+}
+
+fn is_keyword_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
 /// Parses the argument of a parameter field: `x`, `int x`, `dict[str, int] x`, `x (int)` or `x, y`.
@@ -170,8 +179,10 @@ pub(crate) fn names(argument: &str) -> Option<(Vec<&str>, TypeSpec)> {
 }
 
 fn unparenthesised(word: &str) -> Option<&str> {
-    let is_one_pair = outside_brackets(word).count() == 2;
-    word.strip_prefix('(')?.strip_suffix(')').filter(|_| is_one_pair)
+    if outside_brackets(word).count() != 2 {
+        return None;
+    }
+    word.strip_prefix('(')?.strip_suffix(')')
 }
 
 #[cfg(test)]

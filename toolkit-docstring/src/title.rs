@@ -124,13 +124,14 @@ impl Title {
     }
 }
 
-/// Returns whether `text` is a section such as `Returns: the sum`, of a kind that `matches`.
-pub(crate) fn is_inline_section(text: &str, matches: impl Fn(Kind) -> bool) -> bool {
+/// Returns the kind of a section in one line, such as `Returns: the sum`.
+pub(crate) fn inline_section(text: &str) -> Option<Kind> {
     if !text.starts_with(char::is_uppercase) {
-        return false;
+        return None;
     }
-    let Some((title, _)) = text.split_once(is_colon) else { return false };
-    Title::known(title, Style::Google).is_some_and(|title| !title.is_group && matches(title.kind))
+    let (before, _) = text.split_once(is_colon)?;
+    let title = Title::known(before, Style::Google)?;
+    if title.is_group { None } else { Some(title.kind) }
 }
 
 /// Returns the number of `#` marks, if the text is a heading.
@@ -156,7 +157,7 @@ fn is_underline(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Style, Title, heading_level, is_inline_section, programmer_heading_level};
+    use super::{Kind, Style, Title, heading_level, inline_section, programmer_heading_level};
     use crate::lines;
 
     fn check(text: &str, expected: Option<(Kind, Style)>) {
@@ -225,11 +226,10 @@ mod tests {
 
     #[test]
     fn an_inline_section_begins_with_a_capitalized_title() {
-        assert!(is_inline_section("Returns: the sum", |kind| kind == Kind::Returns));
-        assert!(is_inline_section("Note: x", |_| true));
-        assert!(!is_inline_section("Note: x", |kind| kind == Kind::Returns));
-        assert!(!is_inline_section("returns: the sum", |_| true));
-        assert!(!is_inline_section("Query: x", |_| true));
-        assert!(!is_inline_section("Optional: x", |_| true));
+        assert_eq!(inline_section("Returns: the sum"), Some(Kind::Returns));
+        assert_eq!(inline_section("Note: x"), Some(Kind::Other));
+        assert_eq!(inline_section("returns: the sum"), None);
+        assert_eq!(inline_section("Query: x"), None);
+        assert_eq!(inline_section("Optional: x"), None);
     }
 }

@@ -24,7 +24,9 @@ impl TypeSpec {
                 types.push(piece);
             }
         }
-        spec.ty = Some(types.join(", ")).filter(|ty| !ty.is_empty());
+        if !types.is_empty() {
+            spec.ty = Some(types.join(", "));
+        }
         spec
     }
 
@@ -37,7 +39,8 @@ impl TypeSpec {
             self.default = Some(value);
             return "";
         }
-        if let Some((before, inner)) = piece.strip_suffix(')').and_then(|open| open.rsplit_once('('))
+        if let Some(open) = piece.strip_suffix(')')
+            && let Some((before, inner)) = open.rsplit_once('(')
             && let Some(value) = default::parse(inner)
         {
             self.default = Some(value);

@@ -191,8 +191,10 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
         if schema == &Value::Bool(false) {
             self.add(ViolationKind::Constraint, "nothing may stand here".to_owned());
         }
-        let is_open = || self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value));
-        if !schema.is_object() || self.left == 0 || self.found.len() >= self.most || is_open() {
+        if !schema.is_object() || self.left == 0 || self.found.len() >= self.most {
+            return;
+        }
+        if self.open.iter().any(|(open, at)| ptr::eq(*open, schema) && ptr::eq(*at, value)) {
             return;
         }
         self.left -= 1;
@@ -255,8 +257,10 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             self.add_mismatch(ViolationKind::Constraint, schema, "not", value);
         }
         if let Some(condition) = schema.get("if") {
-            let branch = if self.fits(condition, value) { "then" } else { "else" };
-            schema.get(branch).into_iter().for_each(|branch| self.inspect(branch, value));
+            let keyword = if self.fits(condition, value) { "then" } else { "else" };
+            if let Some(branch) = schema.get(keyword) {
+                self.inspect(branch, value);
+            }
         }
         match &value.kind {
             Kind::Object(members) => self.inspect_members(schema, members, value),
@@ -267,20 +271,22 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
 
     /// Checks `type`, and returns whether the other keywords still need inspection.
     fn inspect_type(&mut self, schema: &'a Value, value: &Json<'v>) -> bool {
-        let is_integer =
-            |name: &str| self.origin == Origin::Foreign && name == "integer" && value.type_name() == name;
         let mut names = types(schema.get("type")).peekable();
-        if names.peek().is_none() || names.any(|name| value.is_of_type(name) || is_integer(name)) {
+        if names.peek().is_none() || names.any(|name| self.has_type(value, name)) {
             return true;
         }
         self.add_mismatch(ViolationKind::WrongType, schema, "type", value);
         false
     }
 
+    fn has_type(&self, value: &Json<'v>, name: &str) -> bool {
+        value.is_of_type(name)
+            || self.origin == Origin::Foreign && name == "integer" && value.type_name() == name
+    }
+
     /// Checks the keywords without schemas, such as `enum` and `maximum`.
     fn inspect_own(&mut self, schema: &'a Value, value: &Json<'v>) {
-        let listed = schema.get("enum").and_then(Value::as_array);
-        let wrong = if listed.is_some_and(|values| !values.iter().any(|allowed| is_equal(allowed, value))) {
+        let wrong = if lists_others(schema, value) {
             Some("enum")
         } else if schema.get("const").is_some_and(|only| !is_equal(only, value)) {
             Some("const")
@@ -294,7 +300,7 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
             _ => false,
         };
         let note = self.checks.placed.get(address(schema));
-        let is_structure = is_of_type && !note.is_some_and(|note| note.is_authored);
+        let is_structure = is_of_type && note.is_none_or(|note| !note.is_authored);
         let message = Message::Mismatch { schema: Cow::Borrowed(schema), keyword, text: value.text };
         self.add_found(ViolationKind::Constraint, message, is_structure);
     }
@@ -339,16 +345,22 @@ impl<'a, 'v, 'c> Search<'a, 'v, 'c> {
     }
 }
 
+/// Returns whether `enum` lists only other values.
+fn lists_others(schema: &Value, value: &Json<'_>) -> bool {
+    let Some(values) = schema.get("enum").and_then(Value::as_array) else { return false };
+    !values.iter().any(|allowed| is_equal(allowed, value))
+}
+
 pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
-    let patterns =
-        schema.get("patternProperties").and_then(Value::as_object).filter(|named| !named.is_empty());
-    match patterns {
-        Some(patterns) if property_names(schema).next().is_none() => {
-            let patterns = patterns.keys().map(|pattern| format!("`{}`", shorten(pattern)));
-            format!("this name is not allowed; it must match {}", patterns.collect::<Vec<_>>().join(" or "))
+    match schema.get("patternProperties").and_then(Value::as_object) {
+        Some(patterns) if !patterns.is_empty() => {
+            if property_names(schema).next().is_some() {
+                return no_such_property(name, nearest(name, property_names(schema)).into_iter());
+            }
+            let patterns = alternatives(patterns.keys().map(String::as_str));
+            format!("this name is not allowed; it must match {patterns}")
         }
-        Some(_) => no_such_property(name, nearest(name, property_names(schema)).into_iter()),
-        None => no_such_property(name, property_names(schema)),
+        _ => no_such_property(name, property_names(schema)),
     }
 }
 
@@ -356,15 +368,20 @@ pub(crate) fn refused_name(schema: &Value, name: &str) -> String {
 pub(crate) fn no_such_property<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     const UNKNOWN: &str = "there is no such property";
     // A member of another branch of a union may have a declared name.
-    let names: Vec<&str> = names.filter(|declared| *declared != name).collect();
-    if let Some(near) = nearest(name, names.iter().copied()).first() {
+    let others: Vec<&str> = names.filter(|declared| *declared != name).collect();
+    if let Some(near) = nearest(name, others.iter().copied()).first() {
         return format!("{UNKNOWN}; did you mean `{}`?", shorten(near));
     }
-    if names.is_empty() || names.len() > LISTED {
+    if others.is_empty() || others.len() > LISTED {
         return UNKNOWN.to_owned();
     }
-    let names: Vec<String> = names.into_iter().map(|name| format!("`{}`", shorten(name))).collect();
-    format!("{UNKNOWN}; use {}", names.join(" or "))
+    format!("{UNKNOWN}; use {}", alternatives(others.into_iter()))
+}
+
+/// Lists names in backticks, joined by "or".
+fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{}`", shorten(name))).collect();
+    quoted.join(" or ")
 }
 
 pub(crate) fn property_names(schema: &Value) -> impl Iterator<Item = &str> {
@@ -373,9 +390,10 @@ pub(crate) fn property_names(schema: &Value) -> impl Iterator<Item = &str> {
 
 #[must_use]
 pub(crate) fn missing(expected: Option<String>) -> String {
-    expected.map_or("required, but missing".to_owned(), |expected| {
-        format!("required, but missing; expected {expected}")
-    })
+    match expected {
+        Some(expected) => format!("required, but missing; expected {expected}"),
+        None => "required, but missing".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -94,15 +94,19 @@ fn close_inside(schema: &mut Value, in_part: bool, parts: &BTreeSet<String>, lev
     let (Value::Object(keywords), Some(levels)) = (schema, levels.checked_sub(1)) else { return };
     let alone = !in_part && lists(keywords) == 1;
     each_inside(keywords, &mut |keyword, key, inside| {
-        let in_part = is_part(keyword, key, alone, parts);
-        close_inside(inside, in_part, parts, levels);
-        if let Value::Object(keywords) = inside
-            && !in_part
-            && is_open(keywords)
-        {
-            keywords.set("additionalProperties", false.into());
-        }
+        close(inside, is_part(keyword, key, alone, parts), parts, levels);
     });
+}
+
+/// Closes the objects inside a schema, and then the schema unless it is a part.
+fn close(schema: &mut Value, in_part: bool, parts: &BTreeSet<String>, levels: usize) {
+    close_inside(schema, in_part, parts, levels);
+    if let Value::Object(keywords) = schema
+        && !in_part
+        && is_open(keywords)
+    {
+        keywords.set("additionalProperties", false.into());
+    }
 }
 
 #[cfg(test)]

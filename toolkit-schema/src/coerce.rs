@@ -10,7 +10,7 @@ use crate::number::Decimal;
 use crate::properties::{item_schema, member_schemas};
 use crate::reference::{SchemaRef, resolve};
 use crate::rename::renamed;
-use crate::types::{names, types};
+use crate::types::{has_name, names, types};
 use serde_json::Value;
 use similar::{folded, only_alike};
 use std::borrow::Cow;
@@ -49,9 +49,15 @@ pub fn coerce<'a>(schema: impl Into<SchemaRef<'a>>, value: &mut Value) -> bool {
     }
     let text = value.to_string();
     let SchemaRef { root, schema } = schema.into();
-    let coerced = Json::parse(&text).ok().and_then(|value| coerced(&Checks::foreign(root), schema, &value));
-    let coerced = coerced.and_then(|text| text.parse().ok()).filter(|coerced| coerced != value);
-    coerced.map(|coerced| *value = coerced).is_some()
+    let Ok(given) = Json::parse(&text) else { return false };
+    let Some(coerced_text) = coerced(&Checks::foreign(root), schema, &given) else { return false };
+    match coerced_text.parse::<Value>() {
+        Ok(coerced) if coerced != *value => {
+            *value = coerced;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Returns the JSON text of `value` with near misses coerced, or `None` if nothing changed.
@@ -155,20 +161,18 @@ impl<'a, 'c> Coercion<'a, 'c> {
     ///
     /// If none accepts it, returns the change if only one branch made any.
     fn by_branch(&mut self, schema: &'a Value, branches: &'a [Value], value: &Json<'_>) -> Option<String> {
-        let candidates = self.candidates(branches, value);
+        let mut candidates = self.candidates(branches, value);
         if let [only] = candidates.as_slice() {
             return self.coerced(only, value);
         }
-        if candidates.is_empty()
-            && let Some(renamed) = self.with_name_of_variant(branches, value)
-        {
-            return self.again(&renamed, |this, value| {
-                let coerced = this.by_branch(schema, branches, value);
-                Some(coerced.unwrap_or_else(|| value.text.to_owned()))
-            });
+        if candidates.is_empty() {
+            if let Some(renamed) = self.with_name_of_variant(branches, value) {
+                return self
+                    .again(&renamed, |this, value| or_same(this.by_branch(schema, branches, value), value));
+            }
+            // The tag may be a near miss.
+            candidates.extend(branches);
         }
-        // If there is no candidate, the tag may be a near miss.
-        let candidates = if candidates.is_empty() { branches.iter().collect() } else { candidates };
         if self.fits_any(schema, &candidates, value) {
             return None;
         }
@@ -193,9 +197,12 @@ impl<'a, 'c> Coercion<'a, 'c> {
 
     /// Returns whether a value fits one of `branches`, none of which refers to `schema` itself.
     fn fits_any(&mut self, schema: &Value, branches: &[&'a Value], value: &Json<'_>) -> bool {
-        let root = self.root;
-        let is_itself = |branch: &&Value| resolve(root, branch).is_some_and(|it| ptr::eq(it, schema));
-        !branches.iter().any(is_itself) && branches.iter().any(|branch| self.fits(branch, value))
+        for branch in branches {
+            if resolve(self.root, branch).is_some_and(|target| ptr::eq(target, schema)) {
+                return false;
+            }
+        }
+        branches.iter().any(|branch| self.fits(branch, value))
     }
 
     fn text_fits(&mut self, schema: &'a Value, text: &str) -> bool {
@@ -217,29 +224,27 @@ impl<'a, 'c> Coercion<'a, 'c> {
             }
             written.push(text);
         }
-        changed.then(|| format!("[{}]", written.join(",")))
+        if changed { Some(format!("[{}]", written.join(","))) } else { None }
     }
 
     /// An optional `null` is removed if its schema refuses it. Some providers force the model to send every
     /// member, so that it sends `null` for omitted ones.
     fn members(&mut self, schema: &'a Value, members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
         // Names of arguments are never keys of a map.
-        let renamed = if ptr::eq(schema, self.root) {
+        let new_names = if ptr::eq(schema, self.root) {
             vec![None; members.len()]
         } else {
             self.with_names_of_map(schema, members)
         };
-        let mut changed = renamed.iter().any(Option::is_some);
+        let mut changed = new_names.iter().any(Option::is_some);
         let mut written = Vec::with_capacity(members.len());
-        for ((name, member), renamed) in members.iter().zip(renamed) {
-            let name = renamed.as_deref().unwrap_or(name);
+        for ((given, member), new_name) in members.iter().zip(new_names) {
+            let name = new_name.as_deref().unwrap_or(given);
             let (named, other) = member_schemas(schema, name);
-            let is_required = || names(schema.get("required")).any(|other| other == name);
-            let is_repeated = || members.iter().filter(|(other, _)| other == name).nth(1).is_some();
             if matches!(member.kind, Kind::Null)
                 && named.iter().any(|property| !self.fits(property, member))
-                && !is_required()
-                && !is_repeated()
+                && !has_name(schema.get("required"), name)
+                && !is_repeated(members, name)
             {
                 changed = true;
                 continue;
@@ -248,55 +253,79 @@ impl<'a, 'c> Coercion<'a, 'c> {
             changed |= coerced.is_some();
             written.push(format!("{}:{}", quoted(name), coerced.as_deref().unwrap_or(member.text)));
         }
-        changed.then(|| format!("{{{}}}", written.join(",")))
+        if changed { Some(format!("{{{}}}", written.join(","))) } else { None }
     }
 
     fn scalar(&mut self, schema: &'a Value, value: &Json<'_>) -> Option<String> {
-        let listed = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
-        let listed = listed.or_else(|| schema.get("const").map(std::slice::from_ref));
-        let words: Option<Vec<&str>> = listed.and_then(|list| list.iter().map(Value::as_str).collect());
+        let words = allowed_words(schema);
         let names: Vec<&str> = types(schema.get("type")).collect();
-        let takes =
-            |name: &str| names.contains(&name) || (name == "string" && names.is_empty() && words.is_some());
+        let takes_strings = names.contains(&"string") || names.is_empty() && words.is_some();
         match &value.kind {
-            Kind::Number if takes("number") => None,
-            Kind::Number if takes("integer") => {
+            Kind::Number if names.contains(&"number") => None,
+            Kind::Number if names.contains(&"integer") => {
                 value.number()?.integer().filter(|integer| integer != value.text)
             }
-            Kind::Number if takes("string") => Some(quoted(value.text)),
-            Kind::String(text) if takes("string") => {
-                let words = words.filter(|words| !words.contains(&&**text))?;
-                only_alike(text, words.into_iter()).map(quoted)
+            Kind::Number if takes_strings => Some(quoted(value.text)),
+            Kind::String(text) if takes_strings => {
+                let allowed = words?;
+                if allowed.contains(&&**text) {
+                    return None;
+                }
+                only_alike(text, allowed.into_iter()).map(quoted)
             }
-            Kind::String(text) if !names.is_empty() => {
-                let repaired = if Json::parse(text).is_err() { repair(text) } else { None };
-                let text = repaired.as_deref().unwrap_or(text).trim();
-                let renamed = Json::parse(text).ok().and_then(|value| renamed(self.checks, schema, &value));
-                let text = renamed.as_deref().unwrap_or(text);
-                let is_taken = |value: &Json<'_>| names.iter().any(|name| value.is_of_type(name));
-                let inner = self.again(text, |this, inner| {
-                    let coerced = this.by_parts(schema, inner);
-                    Some(coerced.unwrap_or_else(|| inner.text.to_owned()))
-                });
-                let inner = inner.filter(|text| Json::parse(text).is_ok_and(|inner| is_taken(&inner)));
-                let word = || match folded(text).as_str() {
-                    "true" | "yes" if takes("boolean") => Some("true".to_owned()),
-                    "false" | "no" if takes("boolean") => Some("false".to_owned()),
-                    _ if takes("integer") => Decimal::parse(text)?.integer(),
-                    _ => None,
-                };
-                inner.or_else(word)
-            }
+            Kind::String(text) if !names.is_empty() => self.value_in_string(schema, &names, text),
+            _ => None,
+        }
+    }
+
+    /// Returns the JSON value in a string, if it has one of the types in `names`.
+    fn value_in_string(&mut self, schema: &'a Value, names: &[&str], string: &str) -> Option<String> {
+        let repaired = if Json::parse(string).is_err() { repair(string) } else { None };
+        let plain = repaired.as_deref().unwrap_or(string).trim();
+        let renamed = Json::parse(plain).ok().and_then(|value| renamed(self.checks, schema, &value));
+        let text = renamed.as_deref().unwrap_or(plain);
+        let coerced = self.again(text, |this, inner| or_same(this.by_parts(schema, inner), inner));
+        if let Some(coerced) = coerced
+            && is_of_one_type(&coerced, names)
+        {
+            return Some(coerced);
+        }
+        match folded(text).as_str() {
+            "true" | "yes" if names.contains(&"boolean") => Some("true".to_owned()),
+            "false" | "no" if names.contains(&"boolean") => Some("false".to_owned()),
+            _ if names.contains(&"integer") => Decimal::parse(text)?.integer(),
             _ => None,
         }
     }
 }
 
+/// Returns the result of a coercion, or else the text of the value.
+fn or_same(coerced: Option<String>, value: &Json<'_>) -> Option<String> {
+    Some(coerced.unwrap_or_else(|| value.text.to_owned()))
+}
+
+/// Returns the values in `enum` or `const`, if all are strings.
+fn allowed_words(schema: &Value) -> Option<Vec<&str>> {
+    let values = match schema.get("enum").and_then(Value::as_array) {
+        Some(values) => values.as_slice(),
+        None => std::slice::from_ref(schema.get("const")?),
+    };
+    values.iter().map(Value::as_str).collect()
+}
+
+fn is_of_one_type(text: &str, names: &[&str]) -> bool {
+    let Ok(value) = Json::parse(text) else { return false };
+    names.iter().any(|name| value.is_of_type(name))
+}
+
+fn is_repeated(members: &[(Cow<'_, str>, Json<'_>)], name: &str) -> bool {
+    members.iter().filter(|(given, _)| given == name).count() > 1
+}
+
 /// Returns whether an object lacks a required member, which coercion never adds.
 fn lacks_required(root: &Value, branch: &Value, value: &Json<'_>) -> bool {
-    let (Some(own), Some(members)) = (resolve(root, branch), value.members()) else { return false };
-    let is_given = |wanted: &str| members.iter().any(|(name, _)| name == wanted);
-    names(own.get("required")).any(|required| !is_given(required))
+    let (Some(own), Some(_)) = (resolve(root, branch), value.members()) else { return false };
+    names(own.get("required")).any(|required| value.get(required).is_none())
 }
 
 #[cfg(test)]

@@ -53,10 +53,13 @@ impl Contract {
     /// # Errors
     /// The schema cannot be checked, or has an invalid default.
     pub fn of_type(schema: &mut Value, unpublished: Unpublished) -> Result<Self, Fault> {
-        let TakenNotes { notes, defaults, fault: faulty } = take_notes(schema);
-        let faulty = faulty.or_else(|| check_defaults(schema, &notes, &defaults));
+        let TakenNotes { notes, defaults, fault: unpublishable } = take_notes(schema);
+        let faulty_default = unpublishable.or_else(|| check_defaults(schema, &notes, &defaults));
         let contract = Self::new(schema, Origin::RustType, unpublished, notes);
-        faulty.or_else(|| fault(schema, false)).map_or(Ok(contract), Err)
+        match faulty_default.or_else(|| fault(schema, false)) {
+            Some(fault) => Err(fault),
+            None => Ok(contract),
+        }
     }
 
     /// Makes the contract of any other schema.
@@ -110,7 +113,7 @@ impl Contract {
 
     /// Returns pairs of alias and name for the properties of the whole object.
     pub fn aliases<'a>(&'a self, schema: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.notes.of_root(schema)
+        self.notes.of_root(schema).into_iter()
     }
 
     /// Reads JSON that must certainly conform to the schema.
@@ -129,8 +132,10 @@ impl Contract {
     /// allow.
     #[must_use]
     pub fn member_names<'a>(&'a self, schema: &'a Value, text: &str) -> Vec<&'a str> {
-        let object = Json::parse(text);
-        object.map(|object| self.checks(schema).member_names(schema, &object)).unwrap_or_default()
+        match Json::parse(text) {
+            Ok(object) => self.checks(schema).member_names(schema, &object),
+            Err(_) => Vec::new(),
+        }
     }
 
     fn checks<'a>(&'a self, root: &'a Value) -> Checks<'a> {
@@ -206,7 +211,10 @@ impl Contract {
     /// Returns a violation for each integer in a [read](Self::read) text that a [`Value`] would round.
     #[must_use]
     pub fn rounded(&self, text: &str) -> Vec<Violation> {
-        Json::parse(text).map_or_else(|_| Vec::new(), |value| rounded_integers(&value, ""))
+        match Json::parse(text) {
+            Ok(value) => rounded_integers(&value, ""),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Returns the normal form of a [read](Self::read) value: without absent or ignored members, and with the

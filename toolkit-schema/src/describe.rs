@@ -79,7 +79,7 @@ impl Describer<'_> {
             Some(branches) => self.describe_branches(branches),
             None => types(schema.get("type")).map(|name| self.describe_type(schema, name)).collect(),
         };
-        (!words.is_empty()).then(|| words.join(" or "))
+        if words.is_empty() { None } else { Some(words.join(" or ")) }
     }
 
     fn describe_type(&mut self, schema: &Value, name: &str) -> String {
@@ -147,16 +147,17 @@ impl Describer<'_> {
     fn describe_choice(&self, choice: Discriminator<'_>) -> String {
         match choice {
             Discriminator::Tag(name, values) => {
-                let given = self.given.and_then(|given| given.get(name)?.as_str());
-                format!(
-                    "object with `{name}` {}",
-                    one_of(values.into_iter().map(plain_and_shown).collect(), given)
-                )
+                let tag = self.given.and_then(|given| given.get(name)).and_then(Json::as_str);
+                let allowed = values.into_iter().map(plain_and_shown).collect();
+                format!("object with `{name}` {}", one_of(allowed, tag))
             }
             Discriminator::Members(names) => {
-                let given = self.given.and_then(|given| given.members()?.first());
-                let names = names.into_iter().map(|name| (name.to_owned(), format!("`{name}`")));
-                format!("object with {}", one_of(names.collect(), given.map(|(name, _)| &**name)))
+                let given = match self.given.and_then(Json::members) {
+                    Some([(name, _), ..]) => Some(&**name),
+                    _ => None,
+                };
+                let allowed = names.into_iter().map(|name| (name.to_owned(), format!("`{name}`"))).collect();
+                format!("object with {}", one_of(allowed, given))
             }
         }
     }
@@ -164,7 +165,10 @@ impl Describer<'_> {
 
 /// Returns an allowed value as plain text for comparison, and as JSON to show.
 fn plain_and_shown(value: &Value) -> (String, String) {
-    (value.as_str().map_or_else(|| value.to_string(), str::to_owned), value.to_string())
+    match value {
+        Value::String(text) => (text.clone(), value.to_string()),
+        _ => (value.to_string(), value.to_string()),
+    }
 }
 
 fn with_value(schema: &Value, keyword: &str, before: &str) -> String {
@@ -194,12 +198,16 @@ fn one_of(mut values: Vec<(String, String)>, given: Option<&str>) -> String {
     if let (1.., Some(given)) = (more, given) {
         let plain_values = values.iter().map(|(plain, _)| plain.as_str());
         let near: Vec<String> = nearest(given, plain_values).into_iter().map(str::to_owned).collect();
-        let rank = |plain: &String| near.iter().position(|near| near == plain).unwrap_or(near.len());
-        sort_by(&mut values, |(one, _), (other, _)| rank(one).cmp(&rank(other)));
+        sort_by(&mut values, |(one, _), (other, _)| rank(one, &near).cmp(&rank(other, &near)));
     }
     let shown: Vec<&str> = values.iter().take(LISTED).map(|(_, shown)| shown.as_str()).collect();
     let ending = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("one of {}{ending}", shown.join(", "))
+}
+
+/// Returns the position of a value among the nearest ones, or the last.
+fn rank(plain: &str, nearest: &[String]) -> usize {
+    nearest.iter().position(|near| near == plain).unwrap_or(nearest.len())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod writer;
 use crate::fault::too_deep;
 use crate::keyword::booleans_to_objects;
 use crate::keywords::{Keywords, of_type};
-use crate::types::types;
+use crate::types::has_type;
 use losses::Losses;
 use parse::{References, Tree};
 use root::object_root;
@@ -148,8 +148,7 @@ fn typed(schema: &Value) -> Option<Value> {
         Value::Bool(true) => Map::new(),
         _ => return None,
     };
-    let excludes = |names: &Value| types(Some(names)).all(|name| name != "object");
-    if typed.get("type").is_some_and(excludes) {
+    if typed.contains_key("type") && !has_type(typed.get("type"), "object") {
         return None;
     }
     typed.set("type", "object".into());

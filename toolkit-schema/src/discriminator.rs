@@ -2,8 +2,9 @@
 
 use crate::bounds::is_equal;
 use crate::json::Json;
+use crate::properties::property;
 use crate::reference::resolve;
-use crate::types::{names, types};
+use crate::types::{has_name, has_type};
 use serde_json::Value;
 
 /// A member that identifies the object branch of a union.
@@ -17,26 +18,45 @@ pub(crate) enum Discriminator<'a> {
 
 /// Returns the branches in `anyOf` or `oneOf`.
 pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
-    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
-    held("anyOf").or_else(|| held("oneOf"))
+    match schema.get("anyOf") {
+        Some(Value::Array(branches)) => Some(branches),
+        _ => schema.get("oneOf")?.as_array(),
+    }
 }
 
 /// Returns the discriminator that all object branches of a union have in common.
 pub(crate) fn discriminator<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Discriminator<'a>> {
-    let objects = || branches.iter().filter(|branch| may_be_object(root, branch));
-    let tags: Option<Vec<_>> = objects().map(|branch| tag(root, branch)).collect();
-    let only_members: Option<Vec<_>> = objects().map(|branch| only_member(root, branch)).collect();
-    let members = only_members.filter(|members| !members.is_empty());
-    match tags.as_deref() {
+    let members = all_only_members(root, branches);
+    match all_tags(root, branches).as_deref() {
         // The only member of a single branch may name a variant with a constant value.
-        Some([(name, first), others @ ..])
-            if others.iter().all(|(other, _)| other == name) && !(others.is_empty() && members.is_some()) =>
-        {
-            let values = std::iter::once(*first).chain(others.iter().map(|(_, value)| *value));
-            Some(Discriminator::Tag(name, values.collect()))
+        Some([_]) if members.is_some() => members.map(Discriminator::Members),
+        Some(tags @ [(name, _), others @ ..]) if others.iter().all(|(other, _)| other == name) => {
+            Some(Discriminator::Tag(name, tags.iter().map(|(_, value)| *value).collect()))
         }
         _ => members.map(Discriminator::Members),
     }
+}
+
+/// Returns the tags of all object branches, if each has one.
+fn all_tags<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Vec<(&'a str, &'a Value)>> {
+    let mut tags = Vec::new();
+    for branch in branches {
+        if may_be_object(root, branch) {
+            tags.push(tag(root, branch)?);
+        }
+    }
+    Some(tags)
+}
+
+/// Returns the only members of all object branches, if there are any and each has one.
+fn all_only_members<'a>(root: &'a Value, branches: &'a [Value]) -> Option<Vec<&'a str>> {
+    let mut members = Vec::new();
+    for branch in branches {
+        if may_be_object(root, branch) {
+            members.push(only_member(root, branch)?);
+        }
+    }
+    if members.is_empty() { None } else { Some(members) }
 }
 
 /// Returns whether `branch` may allow objects, by `type`, `enum` and `const` alone.
@@ -49,7 +69,7 @@ pub(crate) fn may_be_object(root: &Value, branch: &Value) -> bool {
 /// Returns whether `branch` may allow a type, by `type` alone.
 pub(crate) fn may_be(root: &Value, branch: &Value, name: &str) -> bool {
     let own = resolve(root, branch).and_then(|schema| schema.get("type"));
-    own.is_none() || types(own).any(|type_name| type_name == name)
+    own.is_none() || has_type(own, name)
 }
 
 /// Returns the name and constant of the first property with a `const`.
@@ -79,8 +99,8 @@ pub(crate) fn only_member<'a>(root: &'a Value, branch: &'a Value) -> Option<&'a 
     }
 }
 
-fn constant<'a>(schema: &'a Value, property: &str) -> Option<&'a Value> {
-    schema.get("properties")?.get(property)?.get("const")
+fn constant<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    property(schema, name)?.get("const")
 }
 
 /// Returns whether `value` has another value for the tag of `branch`, or lacks it though required.
@@ -96,10 +116,7 @@ pub(crate) fn has_other_tag(
     let Some(tag) = own_tag else { return false };
     match value.get(name) {
         Some(given) => !is_equal(tag, given),
-        None => {
-            value.members().is_some()
-                && names(own.and_then(|own| own.get("required"))).any(|required| required == *name)
-        }
+        None => value.members().is_some() && has_name(own.and_then(|own| own.get("required")), name),
     }
 }
 

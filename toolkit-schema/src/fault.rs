@@ -2,12 +2,12 @@
 
 use crate::depth::{MAX_DEPTH, nests_deeper};
 use crate::index::{AddressMap, Names, address};
-use crate::keyword::{Holds, Keyword, Role, held, subschemas};
+use crate::keyword::{Holds, Keyword, Role, Subschema, add_held, held, subschemas};
 use crate::pattern::compiles;
-use crate::reference::{SchemaRef, escape, resolve, target};
+use crate::reference::{SchemaRef, escape, referenced, resolve, target};
 use crate::types::names;
 use crate::words::{shorten, value_in_words};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The position of a mistake in a schema, such as `#/properties/city/type`, and its description.
 pub type Fault = (String, String);
@@ -27,27 +27,37 @@ pub fn faults(schema: &Value, is_foreign: bool) -> Vec<Fault> {
         return vec![("#".to_owned(), message)];
     }
     let mut found = Vec::new();
-    each(schema, &mut "#".to_owned(), &mut |inside, path| {
-        add_malformed(inside, path, &mut found);
-        found.extend(lost_reference(schema, inside, path, is_foreign));
-        found.extend(repeated_name(inside, path).filter(|_| !is_foreign));
-        found.extend(wrong_pattern(inside, path, is_foreign));
-    });
+    let mut path = "#".to_owned();
+    each(schema, &mut path, &mut |inside, path| add_faults(schema, inside, path, is_foreign, &mut found));
     found
+}
+
+fn add_faults(root: &Value, schema: &Value, path: &str, is_foreign: bool, found: &mut Vec<Fault>) {
+    add_malformed(schema, path, found);
+    found.extend(lost_reference(root, schema, path, is_foreign));
+    if !is_foreign {
+        found.extend(repeated_name(schema, path));
+    }
+    found.extend(wrong_pattern(schema, path, is_foreign));
 }
 
 /// Calls `visit` with each schema inside and then `schema` itself, and with their paths.
 fn each(schema: &Value, path: &mut String, visit: &mut dyn FnMut(&Value, &str)) {
     for inside in subschemas(schema) {
         let here = path.len();
-        path.extend(["/", inside.keyword]);
-        if let Some(key) = &inside.key {
-            path.extend(["/", &escape(key)]);
-        }
+        extend_path(path, inside.keyword, inside.key.as_deref());
         each(inside.schema, path, visit);
         path.truncate(here);
     }
     visit(schema, path);
+}
+
+/// Extends the path of a schema to one inside it.
+pub(crate) fn extend_path(path: &mut String, keyword: &str, key: Option<&str>) {
+    path.extend(["/", keyword]);
+    if let Some(key) = key {
+        path.extend(["/", &escape(key)]);
+    }
 }
 
 /// Returns whether only validators of other languages know parts of a pattern.
@@ -63,7 +73,8 @@ fn is_constraint(keyword: Keyword, value: &Value) -> bool {
 /// Adds a fault for each constraint with a value of the wrong type.
 fn add_malformed(schema: &Value, path: &str, found: &mut Vec<Fault>) {
     for (name, value) in schema.as_object().into_iter().flatten() {
-        if let Some(keyword) = Keyword::find(name).filter(|keyword| !keyword.takes(value))
+        if let Some(keyword) = Keyword::find(name)
+            && !keyword.takes(value)
             && is_constraint(keyword, value)
             && held(name, value).is_empty()
         {
@@ -164,13 +175,23 @@ fn place_of_nesting(schema: &Value) -> String {
 
 /// Returns the place of the first chain for the same value that is too long.
 fn place_of_chain(root: &Value, heights: &mut AddressMap<usize>) -> String {
-    let mut place = None;
-    each(root, &mut "#".to_owned(), &mut |schema, path| {
-        if place.is_none() && height(SchemaRef::new(root, schema), 0, heights) > MAX_DEPTH {
-            place = Some(path.to_owned());
+    let mut place = "#".to_owned();
+    extend_to_chain(SchemaRef::new(root, root), &mut place, heights);
+    place
+}
+
+/// Extends the place of a schema to the first inner one with a chain that is too long, and returns whether
+/// there is one, perhaps the schema itself.
+fn extend_to_chain(schema: SchemaRef<'_>, place: &mut String, heights: &mut AddressMap<usize>) -> bool {
+    for inside in subschemas(schema.schema) {
+        let here = place.len();
+        extend_path(place, inside.keyword, inside.key.as_deref());
+        if extend_to_chain(SchemaRef::new(schema.root, inside.schema), place, heights) {
+            return true;
         }
-    });
-    place.unwrap_or_default()
+        place.truncate(here);
+    }
+    height(schema, 0, heights) > MAX_DEPTH
 }
 
 /// Returns whether a chain that is too deep starts at `schema` or inside it.
@@ -187,32 +208,37 @@ fn height(SchemaRef { root, schema }: SchemaRef<'_>, above: usize, heights: &mut
         return MAX_DEPTH + 1;
     }
     let Value::Object(keywords) = schema else { return 0 };
-    let reference = keywords.get("$ref").and_then(Value::as_str);
-    let behind = reference.and_then(|reference| target(root, reference)).map(|target| (1, target));
-    let in_place = keywords
-        .iter()
-        .filter(|(keyword, _)| is_in_place(keyword))
-        .flat_map(|(keyword, value)| held(keyword, value))
-        .map(|inside| (1 + usize::from(inside.key.is_some()), inside.schema));
-    let mut next = behind.into_iter().chain(in_place).peekable();
-    if next.peek().is_none() {
-        return 1;
-    }
     let key = address(schema);
     if let Some(known) = heights.get(key) {
         return *known;
     }
+    let referenced = referenced(root, schema);
+    let inside = in_place(keywords);
+    if referenced.is_none() && inside.is_empty() {
+        return 1;
+    }
     heights.insert(key, 0);
     let mut height = 1;
-    for (levels, next) in next {
-        height = height.max(levels + self::height(SchemaRef::new(root, next), above + levels, heights));
+    if let Some(target) = referenced {
+        height = 1 + self::height(SchemaRef::new(root, target), above + 1, heights);
+    }
+    for Subschema { key, schema, .. } in inside {
+        let levels = 1 + usize::from(key.is_some());
+        height = height.max(levels + self::height(SchemaRef::new(root, schema), above + levels, heights));
     }
     heights.insert(key, height);
     height
 }
 
-fn is_in_place(keyword: &str) -> bool {
-    Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace)
+/// Returns the inner schemas that apply to the same value.
+fn in_place(keywords: &Map<String, Value>) -> Vec<Subschema<'_>> {
+    let mut found = Vec::new();
+    for (keyword, value) in keywords {
+        if Keyword::find(keyword).is_some_and(|keyword| keyword.role == Role::InPlace) {
+            add_held(keyword, value, &mut found);
+        }
+    }
+    found
 }
 
 /// Returns the depth of the longest chain for one value in a schema that is not too deep.
@@ -280,7 +306,7 @@ mod tests {
         let chained = |count: usize| {
             let link = |index: usize| json!({"anyOf": [{"$ref": format!("#/$defs/{}", index + 1)}]});
             let defs = (0..count).map(|index| (index.to_string(), link(index)));
-            json!({"$ref": "#/$defs/0", "$defs": defs.collect::<serde_json::Map<_, _>>()})
+            json!({"$ref": "#/$defs/0", "$defs": defs.collect::<Map<_, _>>()})
         };
         assert!(!is_too_deep(&chained(41)) && is_too_deep(&chained(43)) && is_too_deep(&chained(3000)));
         assert!(!is_too_deep(&json!({"anyOf": [{"$ref": "#"}, {"items": {"$ref": "#"}}]})));

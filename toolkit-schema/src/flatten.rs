@@ -6,8 +6,10 @@ use serde_json::{Map, Value};
 
 /// Opens variants of flattened optional enums to the other members of their object.
 pub(crate) fn open_optional_enums(keywords: &mut Map<String, Value>) {
-    let is_flattened = keywords.contains_key("properties") || keywords.contains_key("allOf");
-    for (keyword, value) in keywords.iter_mut().filter(|_| is_flattened) {
+    if !keywords.contains_key("properties") && !keywords.contains_key("allOf") {
+        return;
+    }
+    for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
             ("allOf", Value::Array(parts)) => {
                 for (keyword, union) in parts.iter_mut().filter_map(Value::as_object_mut).flatten() {
@@ -32,7 +34,9 @@ fn open_branches(union: &mut Value) {
 fn open(branch: &mut Value) {
     let Value::Object(keywords) = branch else { return };
     keywords.shift_remove("additionalProperties");
-    for (_, union) in keywords.iter_mut().filter(|(keyword, _)| matches!(&***keyword, "oneOf" | "anyOf")) {
-        union.as_array_mut().into_iter().flatten().for_each(open);
+    for keyword in ["oneOf", "anyOf"] {
+        if let Some(Value::Array(branches)) = keywords.get_mut(keyword) {
+            branches.iter_mut().for_each(open);
+        }
     }
 }

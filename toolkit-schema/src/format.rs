@@ -29,7 +29,8 @@ const OTHER_FORMATS: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn words(format: &str) -> Option<&'static str> {
-    OTHER_FORMATS.iter().find(|(name, _)| *name == format).map(|(_, words)| *words)
+    let (_, words) = OTHER_FORMATS.iter().find(|(name, _)| *name == format)?;
+    Some(words)
 }
 
 /// Returns whether a line has the [words] for a format.
@@ -52,7 +53,8 @@ pub(crate) fn fits(format: &str, text: &str) -> bool {
 }
 
 pub(crate) fn example(format: &str) -> Option<&'static str> {
-    find(format).map(|(_, _, example)| *example)
+    let (_, _, example) = find(format)?;
+    Some(example)
 }
 
 fn is_date(text: &str) -> bool {
@@ -68,17 +70,23 @@ fn is_date(text: &str) -> bool {
 }
 
 fn is_time(text: &str) -> bool {
-    let zone = text.find(['Z', 'z', '+', '-']);
-    let Some((clock, zone)) = zone.and_then(|at| text.split_at_checked(at)) else { return false };
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let zone_fits = matches!(zone, "Z" | "z")
-        || zone
-            .get(1..)
-            .and_then(|offset| numbers(offset, ':', [2, 2]))
-            .is_some_and(|[h, m]| h < 24 && m < 60);
+    let Some(end) = text.find(['Z', 'z', '+', '-']) else { return false };
+    let Some((clock, zone)) = text.split_at_checked(end) else { return false };
+    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let Some([hour, minute, second]) = numbers(whole, ':', [2, 2, 2]) else { return false };
     // Second 60 is a leap second.
-    let clock_fits = numbers(clock, ':', [2, 2, 2]).is_some_and(|[h, m, s]| h < 24 && m < 60 && s <= 60);
-    !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit()) && zone_fits && clock_fits
+    hour < 24 && minute < 60 && second <= 60 && is_zone(zone)
+}
+
+fn is_zone(zone: &str) -> bool {
+    if matches!(zone, "Z" | "z") {
+        return true;
+    }
+    let offset = zone.get(1..).unwrap_or_default();
+    numbers(offset, ':', [2, 2]).is_some_and(|[hours, minutes]| hours < 24 && minutes < 60)
 }
 
 /// Parses `N` numbers of exact widths, between separators.
@@ -96,8 +104,8 @@ fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> O
 }
 
 fn is_date_time(text: &str) -> bool {
-    let halves = text.split_once(['T', 't']);
-    halves.is_some_and(|(date, time)| is_date(date) && is_time(time))
+    let Some((date, time)) = text.split_once(['T', 't']) else { return false };
+    is_date(date) && is_time(time)
 }
 
 fn is_duration(text: &str) -> bool {
@@ -112,7 +120,10 @@ fn is_duration(text: &str) -> bool {
 fn has_units(mut text: &str, mut units: &str) -> bool {
     while !text.is_empty() {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        let Some(unit) = rest.chars().next().filter(|_| rest.len() < text.len()) else { return false };
+        if rest.len() == text.len() {
+            return false;
+        }
+        let Some(unit) = rest.chars().next() else { return false };
         let Some((_, later)) = units.split_once(unit) else { return false };
         (units, text) = (later, rest.get(1..).unwrap_or_default());
     }

@@ -45,7 +45,7 @@ pub fn output_schema_of<T: JsonSchema>() -> Option<Value> {
 pub fn output_schema(json_schema: fn(&mut SchemaGenerator) -> Schema) -> Option<Value> {
     let generator = settings().for_serialize().into_generator();
     let schema = SchemaBuilder { generator, tidy: tidy_output }.schema(json_schema);
-    schema.as_object().is_some_and(|keywords| !keywords.is_empty()).then_some(schema)
+    if schema.as_object().is_none_or(Map::is_empty) { None } else { Some(schema) }
 }
 
 /// Returns the schema of an arguments type, with internal keywords such as aliases.
@@ -89,7 +89,9 @@ impl SchemaBuilder {
     pub fn add_definitions(&mut self, root: &mut Map<String, Value>) {
         let mut definitions: Map<String, Value> = self.generator.take_definitions(true).into_iter().collect();
         if !definitions.is_empty() {
-            definitions.values_mut().for_each(self.tidy);
+            for definition in definitions.values_mut() {
+                (self.tidy)(definition);
+            }
             root.set("$defs", definitions.into());
         }
     }
@@ -103,8 +105,8 @@ impl Default for SchemaBuilder {
 }
 
 fn settings() -> SchemaSettings {
-    SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    })
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings
 }

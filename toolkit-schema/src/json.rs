@@ -48,10 +48,14 @@ impl<'a> Json<'a> {
     /// The text is not JSON, or is nested too deep.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         let mut reader = Reader::unchecked(text);
-        match reader.json().and_then(|value| reader.end().map(|()| value)) {
-            Ok(value) => Ok(value),
-            Err(error) => Err(fault_of(text, reader.offset(), &error)),
-        }
+        let error = match reader.json() {
+            Ok(value) => match reader.end() {
+                Ok(()) => return Ok(value),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        Err(fault_of(text, reader.offset(), &error))
     }
 
     /// Returns the content of a string, or `None` for other values.
@@ -69,7 +73,8 @@ impl<'a> Json<'a> {
     /// Returns the value of the last member called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
-        self.members()?.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
+        let (_, value) = self.members()?.iter().rev().find(|(own, _)| own == name)?;
+        Some(value)
     }
 
     pub(crate) fn number(&self) -> Option<Decimal> {
@@ -108,18 +113,19 @@ impl<'a> Json<'a> {
     pub fn place(&self, offset: usize, at: &str) -> (String, &'a str) {
         let mut path = at.to_owned();
         let mut here = self;
-        let start = |value: &Self| value.text.as_ptr().addr() - self.text.as_ptr().addr();
-        let holds = |value: &Self| (start(value)..=start(value) + value.text.len()).contains(&offset);
+        let place = self.text.as_ptr().addr() + offset;
         loop {
             match &here.kind {
                 Kind::Array(items) => {
                     let mut numbered = items.iter().enumerate();
-                    let Some((index, item)) = numbered.find(|(_, item)| holds(item)) else { break };
+                    let Some((index, item)) = numbered.find(|(_, item)| item.holds(place)) else { break };
                     path.push_str(&format!("[{index}]"));
                     here = item;
                 }
                 Kind::Object(members) => {
-                    let Some((name, value)) = members.iter().find(|(_, value)| holds(value)) else { break };
+                    let Some((name, value)) = members.iter().find(|(_, value)| value.holds(place)) else {
+                        break;
+                    };
                     path.extend([if path.is_empty() { "" } else { "." }, name]);
                     here = value;
                 }
@@ -127,6 +133,12 @@ impl<'a> Json<'a> {
             }
         }
         (path, here.text)
+    }
+
+    /// Returns whether the address `place` is inside the text or at its end.
+    fn holds(&self, place: usize) -> bool {
+        let start = self.text.as_ptr().addr();
+        (start..=start + self.text.len()).contains(&place)
     }
 
     /// Returns whether a [`serde_json::Value`] can store every number inside exactly.
@@ -161,9 +173,9 @@ impl<'a> Json<'a> {
     fn write(&self, written: &mut String, canonical: bool) {
         match &self.kind {
             Kind::Null | Kind::Bool(_) => written.push_str(self.text),
-            Kind::Number => match self.number().filter(|_| canonical) {
-                Some(number) => written.push_str(&number.to_string()),
-                None => written.push_str(self.text),
+            Kind::Number => match self.number() {
+                Some(number) if canonical => written.push_str(&number.to_string()),
+                _ => written.push_str(self.text),
             },
             Kind::String(text) => written.push_str(&quoted(text)),
             Kind::Array(items) => {
@@ -221,10 +233,13 @@ fn fault_of(text: &str, offset: usize, error: &ReadError) -> Error {
         return fault;
     }
     let before = text.get(..offset).unwrap_or_default();
-    let (line, start) =
-        (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |newline| newline + 1));
+    let line = before.matches('\n').count() + 1;
+    let column = match before.rfind('\n') {
+        Some(newline) => offset - newline - 1,
+        None => offset,
+    };
     // `serde_json` takes the place from the message.
-    Error::custom(format_args!("{error} at line {line} column {}", offset - start))
+    Error::custom(format_args!("{error} at line {line} column {column}"))
 }
 
 /// Returns a JSON value without the white space around it. Strings may be invalid Unicode.
@@ -250,7 +265,7 @@ pub fn raw_json(text: &str) -> Result<&str, Error> {
 /// # Errors
 /// The text is not JSON, or is nested too deep.
 pub fn canonical_json(text: &str) -> Result<String, Error> {
-    Json::parse(text).map(|json| json.canonical())
+    Ok(Json::parse(text)?.canonical())
 }
 
 /// Returns `text` as a JSON string, with quotes and escapes.

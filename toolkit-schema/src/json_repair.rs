@@ -23,7 +23,7 @@ pub fn extract_object(text: &str) -> Option<Cow<'_, str>> {
             let list = Json::parse(&text).ok()?;
             let Kind::Array(items) = &list.kind else { return None };
             let [item] = items.as_slice() else { return None };
-            item.text.starts_with('{').then(|| item.text.to_owned().into())
+            if item.text.starts_with('{') { Some(item.text.to_owned().into()) } else { None }
         }
         None | Some(b'n') => Some(Cow::Borrowed("{}")),
         _ => None,

@@ -210,7 +210,7 @@ pub(crate) fn held<'a>(keyword: &'a str, value: &'a Value) -> Vec<Subschema<'a>>
     found
 }
 
-fn add_held<'a>(keyword: &'a str, value: &'a Value, found: &mut Vec<Subschema<'a>>) {
+pub(crate) fn add_held<'a>(keyword: &'a str, value: &'a Value, found: &mut Vec<Subschema<'a>>) {
     if !(value.is_object() || value.is_array() || value.is_boolean()) {
         return;
     }
@@ -273,7 +273,9 @@ pub(crate) fn each_inside(
                 }
             }
             (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                named.iter_mut().for_each(|(name, schema)| visit(keyword, Some(name), schema));
+                for (name, schema) in named {
+                    visit(keyword, Some(name), schema);
+                }
             }
             (Some(Holds::Schema), schema) => visit(keyword, None, schema),
             _ => {}
@@ -310,11 +312,13 @@ pub(crate) fn boolean_to_object(schema: &mut Value) {
 }
 
 pub(crate) fn booleans_inside_to_objects(keywords: &mut Map<String, Value>) {
-    each_inside(keywords, &mut |keyword, _, inside| {
-        if !takes_boolean(keyword) {
-            boolean_to_object(inside);
-        }
-    });
+    each_inside(keywords, &mut boolean_inside_to_object);
+}
+
+fn boolean_inside_to_object(keyword: &str, _: Option<&str>, inside: &mut Value) {
+    if !takes_boolean(keyword) {
+        boolean_to_object(inside);
+    }
 }
 
 #[cfg(test)]

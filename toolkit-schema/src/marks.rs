@@ -3,11 +3,11 @@
 //! A nested derive can speak only through `JsonSchema`, so it writes internal keywords, which [`take_notes`]
 //! moves out of the schema.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, extend_path};
 use crate::index::{AddressMap, address};
 use crate::keyword::each_inside;
 use crate::keywords::Keywords;
-use crate::reference::escape;
+
 use crate::types::names;
 use serde_json::{Map, Value};
 
@@ -59,14 +59,16 @@ impl Notes {
     }
 
     /// Returns pairs of alias and name for the properties of the whole object.
-    pub(crate) fn of_root<'a>(&'a self, root: &'a Value) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn of_root<'a>(&'a self, root: &'a Value) -> Vec<(&'a str, &'a str)> {
         let placed = self.place(root);
-        let properties = root.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let of_property = move |(name, property): (&'a String, &'a Value)| {
-            let note = placed.get(address(property)).copied();
-            note.into_iter().flat_map(|note| &note.aliases).map(move |alias| (alias.as_str(), name.as_str()))
-        };
-        properties.flat_map(of_property)
+        let mut pairs = Vec::new();
+        for (name, property) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let Some(note) = placed.get(address(property)) else { continue };
+            for alias in &note.aliases {
+                pairs.push((alias.as_str(), name.as_str()));
+            }
+        }
+        pairs
     }
 
     /// Writes the notes into a copy of their schema, for a change that moves their places.
@@ -106,10 +108,7 @@ fn take(schema: &mut Value, place: &mut String, found: &mut TakenNotes) {
     }
     each_inside(keywords, &mut |keyword, key, inside| {
         let here = place.len();
-        place.extend(["/", keyword]);
-        if let Some(key) = key {
-            place.extend(["/", &escape(key)]);
-        }
+        extend_path(place, keyword, key);
         take(inside, place, found);
         place.truncate(here);
     });
@@ -192,7 +191,8 @@ const RANGES: [(&str, Range); 12] = [
 
 /// Returns the range of an integer format.
 pub(crate) fn range_of(format: &str) -> Option<Range> {
-    RANGES.iter().find(|(name, _)| *name == format).map(|(_, range)| *range)
+    let (_, range) = RANGES.iter().find(|(name, _)| *name == format)?;
+    Some(*range)
 }
 
 fn range_in(keywords: &Map<String, Value>) -> Range {

@@ -44,7 +44,7 @@ fn nearest_of<'a>(name: &str, known: Vec<&'a str>) -> Vec<&'a str> {
         candidates.push((contains(&folded, &wanted), same_start, folded, known));
     }
     if candidates.len() > COMPARED {
-        sort_by(&mut candidates, |a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.3.cmp(b.3)));
+        sort_by(&mut candidates, |a, b| (b.0, b.1, a.3).cmp(&(a.0, a.1, b.3)));
         candidates.truncate(COMPARED);
     }
     let mut scored: Vec<(f64, usize, &str)> = Vec::new();
@@ -55,9 +55,7 @@ fn nearest_of<'a>(name: &str, known: Vec<&'a str>) -> Vec<&'a str> {
             scored.push((score, start, known));
         }
     }
-    sort_by(&mut scored, |(a, start, x), (b, other, y)| {
-        b.total_cmp(a).then(other.cmp(start)).then_with(|| x.cmp(y))
-    });
+    sort_by(&mut scored, |a, b| b.0.total_cmp(&a.0).then((b.1, a.2).cmp(&(a.1, b.2))));
     // Only letter case and separators are wrong.
     let is_certain = scored.first().is_some_and(|(score, ..)| *score >= 1.0);
     scored.truncate(if is_certain { 1 } else { 3 });

@@ -4,7 +4,7 @@ use crate::check::Checks;
 use crate::json::{Json, Kind, budget, quoted};
 use crate::order::sort_by;
 use crate::properties::{item_schema, member_schemas};
-use crate::types::names;
+use crate::types::has_name;
 use serde_json::Value;
 
 /// Returns the JSON text of `value` without unpublished members, and with defaults of absent members.
@@ -111,11 +111,16 @@ impl<'a> NormalForm<'a, '_> {
 /// Returns whether only the structure of a value tells its branch.
 pub(crate) fn is_untagged(schema: &Value) -> bool {
     let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else { return false };
-    branches.iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).count() > 1
+    branches.iter().filter(|branch| !is_plain_type(branch, "null")).count() > 1
+}
+
+/// Returns whether a schema has one type, called `name`.
+fn is_plain_type(schema: &Value, name: &str) -> bool {
+    schema.get("type").is_some_and(|kind| kind == name)
 }
 
 fn is_required(parts: &[&Value], name: &str) -> bool {
-    parts.iter().any(|part| names(part.get("required")).any(|required| required == name))
+    parts.iter().any(|part| has_name(part.get("required"), name))
 }
 
 /// Returns the default of each absent optional property, by name.
@@ -145,8 +150,12 @@ fn defaults<'a>(
 /// without a type takes any value.
 pub(crate) fn is_listed(parts: &[&Value]) -> bool {
     let lists = ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-    let is_object = |part: &Value| part.get("type").is_some_and(|kind| kind == "object");
-    parts.iter().any(|part| is_object(part) || lists.iter().any(|keyword| part.get(keyword).is_some()))
+    for part in parts {
+        if is_plain_type(part, "object") || lists.iter().any(|keyword| part.get(keyword).is_some()) {
+            return true;
+        }
+    }
+    false
 }
 
 pub(crate) fn publishes(schema: &Value, name: &str) -> bool {

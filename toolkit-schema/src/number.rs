@@ -22,8 +22,11 @@ impl Decimal {
     /// Parses a number in JSON syntax, also with leading zeros.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
-        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (negative, absolute) = match text.strip_prefix('-') {
+            Some(absolute) => (true, absolute),
+            None => (false, text),
+        };
+        let (number, exponent) = absolute.split_once(['e', 'E']).unwrap_or((absolute, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
         let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
         for digits in [whole, fraction, unsigned] {
@@ -51,7 +54,10 @@ impl Decimal {
     /// Returns an integer of at most 40 digits as text without exponent.
     #[must_use]
     pub fn integer(&self) -> Option<String> {
-        let zeros = usize::try_from(self.exponent).ok().filter(|_| self.magnitude() <= LONGEST)?;
+        let zeros = usize::try_from(self.exponent).ok()?;
+        if self.magnitude() > LONGEST {
+            return None;
+        }
         let sign = if self.negative { "-" } else { "" };
         let digits = &self.digits;
         Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}{}", "0".repeat(zeros)) })
@@ -62,8 +68,10 @@ impl Decimal {
         let Ok(mut shift) = u64::try_from(self.exponent - step.exponent) else {
             return self.digits.is_empty();
         };
-        let digits = self.digits.bytes().map(|byte| u128::from(byte - b'0'));
-        let mut rest = digits.fold(0, |rest, digit| (rest * 10 + digit) % divisor);
+        let mut rest = 0;
+        for digit in self.digits.bytes() {
+            rest = (rest * 10 + u128::from(digit - b'0')) % divisor;
+        }
         let mut power = 10 % divisor;
         while shift > 0 {
             if shift % 2 == 1 {

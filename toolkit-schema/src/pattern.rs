@@ -30,16 +30,19 @@ enum Pattern {
 
 impl Pattern {
     fn new(pattern: &str) -> Option<Self> {
-        let plain = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok().map(Self::Plain);
-        if plain.is_none() && Regex::new(pattern).is_ok() {
+        if let Ok(regex) = RegexBuilder::new(pattern).size_limit(LARGEST).build() {
+            return Some(Self::Plain(regex));
+        }
+        if Regex::new(pattern).is_ok() {
             return None;
         }
         #[cfg(feature = "jsonschema")]
-        let plain = plain.or_else(|| {
+        {
             let schema = serde_json::json!({"pattern": pattern});
             Some(Self::Any(Box::new(jsonschema::options().offline().build(&schema).ok()?)))
-        });
-        plain
+        }
+        #[cfg(not(feature = "jsonschema"))]
+        None
     }
 
     fn is_match(&self, text: &str) -> bool {
@@ -54,8 +57,8 @@ impl Pattern {
 /// Returns the cached expression, or `None` if it is unusable.
 fn compiled(pattern: &str) -> Option<Arc<Pattern>> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Pattern>>>> = Mutex::new(None);
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    let cache = cache.get_or_insert_default();
+    let mut locked = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = locked.get_or_insert_default();
     if let Some(known) = cache.get(pattern) {
         return Some(known.clone());
     }

@@ -8,7 +8,7 @@ use crate::json::quoted;
 use crate::keyword::Keyword;
 use crate::reader::{DIGITS, Reader};
 use crate::reference::resolve;
-use crate::types::{names, types};
+use crate::types::{has_name, names, types};
 use serde_json::{Map, Value};
 use std::ptr;
 
@@ -94,7 +94,7 @@ impl Plan {
     /// Returns whether a JSON text certainly conforms.
     pub(crate) fn accepts(&self, text: &str) -> bool {
         let mut reader = Reader::checked(text, self);
-        reader.skip().and_then(|()| reader.end()).is_ok()
+        reader.skip().is_ok() && reader.end().is_ok()
     }
 }
 
@@ -155,19 +155,17 @@ impl<'a> Compiler<'a> {
         }
         let mut kinds = types(keywords.get("type"));
         match (kinds.next(), kinds.next(), kinds.next()) {
-            (Some(kind), None, _) => self.of_type(keywords, kind),
+            (Some(kind), None, _) => self.of_type(keywords, kind).unwrap_or(Matcher::Unknown),
             (Some(kind), Some("null"), None)
                 if !keywords.contains_key("enum") && !keywords.contains_key("const") =>
             {
-                let matcher = self.of_type(keywords, kind);
+                let matcher = self.of_type(keywords, kind).unwrap_or(Matcher::Unknown);
                 let inner = self.add(matcher);
                 let null = self.add(Matcher::Null);
-                Matcher::ByType(
-                    [type_bits(kind).map(|bits| (bits, inner)), Some((NULL, null))]
-                        .into_iter()
-                        .flatten()
-                        .collect(),
-                )
+                match type_bits(kind) {
+                    Some(bits) => Matcher::ByType([(bits, inner), (NULL, null)].into()),
+                    None => Matcher::ByType([(NULL, null)].into()),
+                }
             }
             _ => Matcher::Unknown,
         }
@@ -189,18 +187,18 @@ impl<'a> Compiler<'a> {
         Matcher::ByType(by_type.into())
     }
 
-    fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Matcher {
+    /// Returns the matcher for a type, or `None` if the full check must handle the other keywords.
+    fn of_type(&mut self, keywords: &'a Map<String, Value>, kind: &str) -> Option<Matcher> {
         let only = |known: &[&str]| !constrains(keywords, known);
-        let count = |keyword: &str, otherwise: usize| count_or(keywords.get(keyword), otherwise);
-        let bound = |keyword: &str, otherwise: i64| bound_or(keywords.get(keyword), otherwise);
-        let matcher = match kind {
+        match kind {
             "null" if only(&["type"]) => Some(Matcher::Null),
             "boolean" if only(&["type"]) => Some(Matcher::Boolean),
             "integer" if only(&["type", "minimum", "maximum"]) => {
-                let range = bound("minimum", i64::MIN).zip(bound("maximum", i64::MAX));
+                let least = bound_or(keywords.get("minimum"), i64::MIN)?;
+                let most = bound_or(keywords.get("maximum"), i64::MAX)?;
                 // A tool with a foreign schema may round wider integers.
-                let is_wide = self.origin == Origin::RustType && range == Some((i64::MIN, i64::MAX));
-                range.map(|(least, most)| Matcher::Integer { least, most, is_wide })
+                let is_wide = self.origin == Origin::RustType && (least, most) == (i64::MIN, i64::MAX);
+                Some(Matcher::Integer { least, most, is_wide })
             }
             "number" if only(&["type"]) => {
                 // A tool with a foreign schema may round longer numbers.
@@ -208,30 +206,34 @@ impl<'a> Compiler<'a> {
                 Some(Matcher::Number { longest })
             }
             "string" if only(&["type", "minLength", "maxLength"]) => {
-                let length = count("minLength", 0).zip(count("maxLength", usize::MAX));
-                length.map(|(least, most)| Matcher::Text { least, most })
+                let least = count_or(keywords.get("minLength"), 0)?;
+                let most = count_or(keywords.get("maxLength"), usize::MAX)?;
+                Some(Matcher::Text { least, most })
             }
             "string" if only(&["type", "enum"]) || only(&["type", "const"]) => {
                 let listed = match keywords.get("enum").and_then(Value::as_array) {
                     Some(values) => values.as_slice(),
                     None => keywords.get("const").map(std::slice::from_ref).unwrap_or_default(),
                 };
-                let words = listed.iter().map(|word| word.as_str().map(Box::from));
-                words.collect::<Option<Box<[_]>>>().map(Matcher::Words)
+                let mut words = Vec::with_capacity(listed.len());
+                for word in listed {
+                    words.push(word.as_str()?.into());
+                }
+                Some(Matcher::Words(words.into()))
             }
             "array" if only(&["type", "items", "minItems", "maxItems"]) => {
                 let item = match keywords.get("items") {
-                    None => Some(self.add(Matcher::Any)),
-                    Some(Value::Array(_)) => None,
-                    Some(items) => Some(self.compile(items)),
+                    None => self.add(Matcher::Any),
+                    Some(Value::Array(_)) => return None,
+                    Some(items) => self.compile(items),
                 };
-                let length = count("minItems", 0).zip(count("maxItems", usize::MAX));
-                item.zip(length).map(|(item, (least, most))| Matcher::List { item, least, most })
+                let least = count_or(keywords.get("minItems"), 0)?;
+                let most = count_or(keywords.get("maxItems"), usize::MAX)?;
+                Some(Matcher::List { item, least, most })
             }
             "object" => self.object(keywords),
             _ => None,
-        };
-        matcher.unwrap_or(Matcher::Unknown)
+        }
     }
 
     fn object(&mut self, keywords: &'a Map<String, Value>) -> Option<Matcher> {
@@ -250,14 +252,14 @@ impl<'a> Compiler<'a> {
                 None => {}
             }
         }
-        let is_required = |name: &str| names(keywords.get("required")).any(|required| required == name);
         let mut fields = Vec::new();
         let mut required = 0;
         for (index, (name, property)) in properties.into_iter().flatten().enumerate().take(MOST_FIELDS + 1) {
             let at = self.compile(property);
-            let has_default = property.get("default").is_some_and(|default| !default.is_null());
-            let is_optional = self.origin == Origin::RustType && !is_required(name) && !has_default;
-            required |= u64::from(is_required(name)) << (index % MOST_FIELDS);
+            let is_required = has_name(keywords.get("required"), name);
+            let has_default = !property.get("default").is_none_or(Value::is_null);
+            let is_optional = self.origin == Origin::RustType && !is_required && !has_default;
+            required |= u64::from(is_required) << (index % MOST_FIELDS);
             let key = format!(",{}:", quoted(name)).into_bytes().into();
             fields.push(Field { name: name.as_str().into(), key, at, is_optional });
         }
@@ -274,7 +276,7 @@ impl<'a> Compiler<'a> {
 /// Returns the branches of a schema that is only a union.
 fn union_of_types(keywords: &Map<String, Value>) -> Option<&Vec<Value>> {
     let keyword = ["anyOf", "oneOf"].into_iter().find(|keyword| keywords.contains_key(*keyword))?;
-    keywords.get(keyword)?.as_array().filter(|_| !constrains(keywords, &[keyword]))
+    if constrains(keywords, &[keyword]) { None } else { keywords.get(keyword)?.as_array() }
 }
 
 fn count_or(value: Option<&Value>, otherwise: usize) -> Option<usize> {
@@ -308,9 +310,13 @@ pub(crate) const NULL: u8 = 1;
 
 /// Returns the bit of a JSON type, one for both integers and numbers.
 fn type_bits(kind: &str) -> Option<u8> {
-    let position = ["null", "boolean", "string", "array", "object"].iter().position(|name| *name == kind);
     match kind {
+        "null" => Some(NULL),
+        "boolean" => Some(1 << 1),
+        "string" => Some(1 << 2),
+        "array" => Some(1 << 3),
+        "object" => Some(1 << 4),
         "integer" | "number" => Some(1 << 5),
-        _ => position.map(|position| 1 << position),
+        _ => None,
     }
 }

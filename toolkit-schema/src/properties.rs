@@ -3,20 +3,24 @@
 use crate::pattern::is_match;
 use serde_json::Value;
 
+/// Returns the schema in `properties` for the member called `name`.
+pub(crate) fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
+}
+
 /// Returns the schemas for the member called `name`.
 ///
 /// The list is from `properties` and `patternProperties`. If it is empty, the second value is from
 /// `additionalProperties`.
 pub(crate) fn member_schemas<'a>(schema: &'a Value, name: &str) -> (Vec<&'a Value>, Option<&'a Value>) {
-    let held = |keyword: &str| schema.get(keyword).and_then(Value::as_object);
-    let own = held("properties").and_then(|properties| properties.get(name));
-    let mut named: Vec<&Value> = own.into_iter().collect();
-    for (pattern, schema) in held("patternProperties").into_iter().flatten() {
+    let mut named: Vec<&Value> = property(schema, name).into_iter().collect();
+    for (pattern, schema) in schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten()
+    {
         if is_match(pattern, name) == Some(true) {
             named.push(schema);
         }
     }
-    let other = schema.get("additionalProperties").filter(|_| named.is_empty());
+    let other = if named.is_empty() { schema.get("additionalProperties") } else { None };
     (named, other)
 }
 

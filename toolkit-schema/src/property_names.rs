@@ -2,8 +2,8 @@
 
 use crate::json::{Json, Kind, budget};
 use crate::keyword::{Role, each_subschema, subschemas};
-use crate::properties::{item_schema, member_schemas};
-use crate::reference::{escape, target};
+use crate::properties::{item_schema, member_schemas, property};
+use crate::reference::{escape, referenced};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ptr;
@@ -13,20 +13,24 @@ type NewName<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// Renames properties in `schema`, also where rules and references name them.
 pub fn rename_properties(schema: &mut Value, new_name: &NewName<'_>) {
-    each_subschema(schema, &mut |keywords| {
-        for (keyword, value) in keywords {
-            match (keyword.as_str(), value) {
-                ("properties" | "dependentSchemas", Value::Object(named)) => rename_keys(named, new_name),
-                ("dependentRequired", Value::Object(named)) => {
-                    rename_keys(named, new_name);
-                    named.values_mut().for_each(|names| rename_listed(names, new_name));
+    each_subschema(schema, &mut |keywords| rename_in_keywords(keywords, new_name));
+}
+
+fn rename_in_keywords(keywords: &mut Map<String, Value>, new_name: &NewName<'_>) {
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("properties" | "dependentSchemas", Value::Object(named)) => rename_keys(named, new_name),
+            ("dependentRequired", Value::Object(named)) => {
+                rename_keys(named, new_name);
+                for names in named.values_mut() {
+                    rename_listed(names, new_name);
                 }
-                ("required" | "propertyOrdering", names) => rename_listed(names, new_name),
-                ("$ref", Value::String(reference)) => *reference = rename_in_pointer(reference, new_name),
-                _ => {}
             }
+            ("required" | "propertyOrdering", names) => rename_listed(names, new_name),
+            ("$ref", Value::String(reference)) => *reference = rename_in_pointer(reference, new_name),
+            _ => {}
         }
-    });
+    }
 }
 
 fn rename_keys(named: &mut Map<String, Value>, new_name: &NewName<'_>) {
@@ -67,11 +71,11 @@ pub fn rename_members(schema: &Value, text: &str, new_name: &NewName<'_>) -> Opt
     let left = budget(&value);
     let mut renaming = MemberRenaming { root: schema, new_name, left, is_changed: false };
     renaming.apply(vec![schema], &mut value);
-    renaming.is_changed.then(|| value.compact())
+    if renaming.is_changed { Some(value.compact()) } else { None }
 }
 
-fn has_property(schema: &Value, name: &str) -> bool {
-    schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
+fn declare(schemas: &[&Value], name: &str) -> bool {
+    schemas.iter().any(|schema| property(schema, name).is_some())
 }
 
 struct MemberRenaming<'a> {
@@ -86,23 +90,21 @@ impl<'a> MemberRenaming<'a> {
     fn apply(&mut self, schemas: Vec<&'a Value>, value: &mut Json<'_>) {
         match &mut value.kind {
             Kind::Array(items) => {
-                let schemas = self.all_parts(schemas);
+                let parts = self.all_parts(schemas);
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.apply(
-                        schemas.iter().filter_map(|schema| item_schema(schema, index)).collect(),
-                        item,
-                    );
+                    let of_item = parts.iter().filter_map(|part| item_schema(part, index)).collect();
+                    self.apply(of_item, item);
                 }
             }
             Kind::Object(members) => {
-                let schemas = self.all_parts(schemas);
-                let declares = |name: &str| schemas.iter().any(|schema| has_property(schema, name));
+                let parts = self.all_parts(schemas);
                 for (name, member) in members {
-                    let new = (self.new_name)(name).filter(|new| declares(name) || declares(new));
-                    let declared = new.as_deref().filter(|new| declares(new)).unwrap_or(name);
+                    let new =
+                        (self.new_name)(name).filter(|new| declare(&parts, name) || declare(&parts, new));
+                    let declared = new.as_deref().filter(|new| declare(&parts, new)).unwrap_or(name);
                     let mut of_member = Vec::new();
-                    for schema in &schemas {
-                        let (named, other) = member_schemas(schema, declared);
+                    for part in &parts {
+                        let (named, other) = member_schemas(part, declared);
                         of_member.extend(named.into_iter().chain(other));
                     }
                     self.apply(of_member, member);
@@ -126,8 +128,12 @@ impl<'a> MemberRenaming<'a> {
                 continue;
             }
             parts.push(schema);
-            schemas.extend(schema.get("$ref").and_then(Value::as_str).and_then(|it| target(self.root, it)));
-            schemas.extend(subschemas(schema).filter(|it| it.role == Role::InPlace).map(|it| it.schema));
+            schemas.extend(referenced(self.root, schema));
+            for inside in subschemas(schema) {
+                if inside.role == Role::InPlace {
+                    schemas.push(inside.schema);
+                }
+            }
         }
         parts
     }

@@ -85,21 +85,24 @@ pub fn fit_references(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss> {
 /// Beside other keywords, it moves into a union: `{"$ref": "#/$defs/A", "title": "T"}` becomes `{"title":
 /// "T", "anyOf": [{"$ref": "#/$defs/A"}]}`. Nothing else moves, so other references keep their targets.
 fn isolate_references(schema: &mut Value) {
-    each_subschema(schema, &mut |keywords| {
-        if keywords.len() < 2 {
-            return;
+    each_subschema(schema, &mut isolate_reference);
+}
+
+fn isolate_reference(keywords: &mut Map<String, Value>) {
+    if keywords.len() < 2 {
+        return;
+    }
+    let Some(reference) = keywords.shift_remove("$ref") else { return };
+    let alone = Value::from(Map::only("$ref", reference));
+    for union in ["anyOf", "oneOf"] {
+        if !keywords.contains_key(union) {
+            return keywords.set(union, vec![alone].into());
         }
-        let Some(reference) = keywords.shift_remove("$ref") else { return };
-        let alone = Value::from(Map::only("$ref", reference));
-        if let Some(union) = ["anyOf", "oneOf"].into_iter().find(|union| !keywords.contains_key(*union)) {
-            keywords.set(union, vec![alone].into());
-            return;
-        }
-        match keywords.get_mut("allOf") {
-            Some(Value::Array(parts)) => parts.push(alone),
-            _ => keywords.set("allOf", vec![alone].into()),
-        }
-    });
+    }
+    match keywords.get_mut("allOf") {
+        Some(Value::Array(parts)) => parts.push(alone),
+        _ => keywords.set("allOf", vec![alone].into()),
+    }
 }
 
 /// Escapes a name as a token of a JSON pointer.

@@ -35,8 +35,10 @@ struct Renaming<'a, 'c> {
 
 impl<'a> Renaming<'a, '_> {
     fn apply(&mut self, schema: &'a Value, value: &mut Json<'_>) {
-        let Some(left) = self.left.checked_sub(1).filter(|_| self.depth < MAX_NESTED) else { return };
-        self.left = left;
+        if self.left == 0 || self.depth >= MAX_NESTED {
+            return;
+        }
+        self.left -= 1;
         let Some(own) = resolve(self.checks.root, schema) else { return };
         self.depth += 1;
         self.apply_own(own, value);

@@ -29,13 +29,13 @@ use serde_json::{Map, Value};
 /// assert_eq!(schema, serde_json::json!({"type": "integer", "minimum": 0, "maximum": 255}));
 /// ```
 pub fn tidy(schema: &mut Value) {
-    tidy_with(schema, &|_| {}, &unwrap_optional_properties);
+    tidy_with(schema, None, unwrap_optional_properties);
 }
 
 /// Simplifies the schema of a tool's arguments. Internal keywords keep what the removed formats tell.
 /// Defaults of `null` are checked first, because optional properties lose `null`.
 pub fn tidy_arguments(schema: &mut Value) {
-    tidy_with(schema, &mark_defaults_and_numbers, &unwrap_optional_properties);
+    tidy_with(schema, Some(mark_defaults_and_numbers), unwrap_optional_properties);
 }
 
 fn mark_defaults_and_numbers(keywords: &mut Map<String, Value>) {
@@ -45,22 +45,26 @@ fn mark_defaults_and_numbers(keywords: &mut Map<String, Value>) {
 
 /// Simplifies a tool's output schema. Optional properties allow `null`, which a result may contain.
 pub(crate) fn tidy_output(schema: &mut Value) {
-    tidy_with(schema, &|_| {}, &strip_marks);
+    tidy_with(schema, None, strip_marks);
 }
 
-type Pass<'p> = &'p dyn Fn(&mut Map<String, Value>);
+type Pass = fn(&mut Map<String, Value>);
 
-fn tidy_with(schema: &mut Value, before: Pass<'_>, after: Pass<'_>) {
+fn tidy_with(schema: &mut Value, before: Option<Pass>, after: Pass) {
     boolean_to_object(schema);
-    each_subschema(schema, &mut |keywords| {
-        booleans_inside_to_objects(keywords);
+    each_subschema(schema, &mut |keywords| tidy_keywords(keywords, before, after));
+}
+
+fn tidy_keywords(keywords: &mut Map<String, Value>, before: Option<Pass>, after: Pass) {
+    booleans_inside_to_objects(keywords);
+    if let Some(before) = before {
         before(keywords);
-        numeric_format_to_bounds(keywords);
-        other_format_to_words(keywords);
-        merge_constants(keywords);
-        open_optional_enums(keywords);
-        after(keywords);
-    });
+    }
+    numeric_format_to_bounds(keywords);
+    other_format_to_words(keywords);
+    merge_constants(keywords);
+    open_optional_enums(keywords);
+    after(keywords);
 }
 
 fn numeric_format_to_bounds(schema: &mut Map<String, Value>) {
@@ -104,16 +108,14 @@ pub fn remove_description(schema: &mut Schema) {
 
 /// Turns `oneOf: [{const: a, description: …}, {enum: [b, c]}]` into `enum: [a, b, c]`.
 fn merge_constants(schema: &mut Map<String, Value>) {
-    let keyword = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword));
-    let branches = keyword.and_then(|keyword| schema.get(keyword)?.as_array());
-    let Some((keyword, Constants { kind, values, notes, aliases, is_authored })) =
-        keyword.zip(branches.and_then(|branches| constants(branches)))
-    else {
+    let Some(keyword) = ["oneOf", "anyOf"].into_iter().find(|keyword| schema.contains_key(*keyword)) else {
         return;
     };
     if schema.contains_key("enum") || schema.contains_key("type") {
         return;
     }
+    let Some(Value::Array(branches)) = schema.get(keyword) else { return };
+    let Some(Constants { kind, values, notes, aliases, is_authored }) = constants(branches) else { return };
     schema.shift_remove(keyword);
     schema.set("type", kind);
     schema.set("enum", values.into());
@@ -159,9 +161,14 @@ fn constants(branches: &[Value]) -> Option<Constants> {
         match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
             (Some(value), None) => {
                 values.push(value.clone());
-                aliases.extend(names(branch.get(NAMES)).map(|alias| (alias.to_owned(), value.clone())));
+                for alias in names(branch.get(NAMES)) {
+                    aliases.insert(alias.to_owned(), value.clone());
+                }
                 if let Some(note) = branch.get("description").and_then(Value::as_str) {
-                    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let shown = match value {
+                        Value::String(text) => text.clone(),
+                        _ => value.to_string(),
+                    };
                     notes.push(format!("- `{shown}`: {}", note.replace('\n', " ")));
                 }
             }
@@ -194,24 +201,21 @@ fn unwrap_optional_properties(schema: &mut Map<String, Value>) {
 ///
 /// A schema that accepts only `null` stays, because empty lists are invalid.
 fn remove_null(schema: &mut Map<String, Value>) -> bool {
-    let null = Value::from("null");
     if let Some(Value::Array(names)) = schema.get("type") {
-        let others: Vec<Value> = names.iter().filter(|name| **name != null).cloned().collect();
-        let is_listed_null = schema
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_some_and(|values| values.iter().all(Value::is_null));
+        let others: Vec<Value> = names.iter().filter(|name| **name != "null").cloned().collect();
+        let is_listed_null = match schema.get("enum") {
+            Some(Value::Array(values)) => values.iter().all(Value::is_null),
+            _ => false,
+        };
         if others.len() == names.len() || others.is_empty() || is_listed_null {
             return false;
         }
-        let names = if let [only] = others.as_slice() { only.clone() } else { others.into() };
-        schema.set("type", names);
+        schema.set("type", if let [only] = others.as_slice() { only.clone() } else { others.into() });
         if let Some(Value::Array(values)) = schema.get_mut("enum") {
             values.retain(|value| !value.is_null());
         }
         return true;
     }
-    let is_null = |branch: &Value| branch.get("type") == Some(&null);
     let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { return false };
     let before = branches.len();
     if branches.iter().all(is_null) {
@@ -233,6 +237,10 @@ fn remove_null(schema: &mut Map<String, Value>) -> bool {
         }
     }
     changed
+}
+
+fn is_null(branch: &Value) -> bool {
+    branch.get("type").is_some_and(|name| name == "null")
 }
 
 /// Returns `description` followed by the notes of `other`. A note is a line about one allowed value, such as

@@ -17,6 +17,16 @@ pub(crate) fn names(keyword: Option<&Value>) -> impl Iterator<Item = &str> {
     types(keyword.filter(|names| names.is_array()))
 }
 
+/// Returns whether `type` has a name, alone or in a list.
+pub(crate) fn has_type(keyword: Option<&Value>, name: &str) -> bool {
+    types(keyword).any(|own| own == name)
+}
+
+/// Returns whether a list such as `required` has a name.
+pub(crate) fn has_name(keyword: Option<&Value>, name: &str) -> bool {
+    names(keyword).any(|own| own == name)
+}
+
 /// Returns a value's JSON type; `5.0` is an `integer`.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {

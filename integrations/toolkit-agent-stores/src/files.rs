@@ -65,13 +65,15 @@ impl FileStore {
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = self.permits.clone().acquire_owned().await;
-        let done = tokio::task::spawn_blocking(move || {
+        let running = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             work()
-        })
-        .await;
-        // A panic message may contain secrets, and the model may read this error.
-        done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
+        });
+        match running.await {
+            Ok(outcome) => outcome,
+            // A panic message may contain secrets, and the model may read this error.
+            Err(_) => Err(StoreError::new("the store of conversations has panicked")),
+        }
     }
 
     /// Changes a log with `write`, which returns the new version.
@@ -242,20 +244,21 @@ fn sync_folder(entry: &Path) -> io::Result<()> {
 
 /// Adds the conversations below `folder` to `found`. The path for a long id contains several folders.
 fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
-    let unreadable = |error: io::Error| failed("read", folder, &error);
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(unreadable)?,
+        entries => of_file("read", folder, entries)?,
     };
     for entry in entries {
-        let entry = entry.map_err(unreadable)?;
+        let entry = of_file("read", folder, entry)?;
         let path = entry.path();
         // Another program may delete files during the listing.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {
             list(root, &path, found)?;
-        } else if let Some(id) = id_of(root, &path).filter(|_| metadata.len() > 0) {
-            let saved_at = metadata.modified().map_err(unreadable)?;
+        } else if metadata.len() > 0
+            && let Some(id) = id_of(root, &path)
+        {
+            let saved_at = of_file("read", folder, metadata.modified())?;
             found.push(ConversationInfo::new(id, saved_at));
         }
     }

@@ -169,8 +169,11 @@ impl PostgresStore {
     async fn open(client: Arc<Client>, connect: Option<Connect>) -> Result<Self, StoreError> {
         // Not every user may create tables.
         let rows = client.query_typed(EXIST, &[]).await.map_err(failed)?;
-        let exist = rows.first().map(|row| get(row, 0)).transpose()?;
-        if exist != Some(true) {
+        let exist = match rows.first() {
+            Some(row) => get(row, 0)?,
+            None => false,
+        };
+        if !exist {
             client.batch_execute(TABLES).await.map_err(failed)?;
         }
         Ok(Self(Arc::new(Connections::new(client, connect))))
@@ -202,8 +205,9 @@ impl PostgresStore {
                 Ok(_) if !was_lost => return Err(StoreError::conflict(id)),
                 // An attempt on a lost connection may have ended after the versions were read.
                 Ok(_) => {}
+                Err(failure) if !failure.is_lost => return Err(failure.error),
                 Err(failure) => {
-                    let pause = pauses.next().filter(|_| failure.is_lost).ok_or(failure.error)?;
+                    let Some(pause) = pauses.next() else { return Err(failure.error) };
                     was_lost = true;
                     sleep(pause).await;
                 }
@@ -237,7 +241,10 @@ impl ConversationStore for PostgresStore {
             "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
         let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
         let Some(last) = rows.last() else { return Ok(None) };
-        let entries = rows.iter().map(|row| text(row, 0)).collect::<Result<_, _>>()?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in &rows {
+            entries.push(text(row, 0)?);
+        }
         Ok(Some(ConversationLog::new(entries, version_of(last, 1)?)))
     }
 

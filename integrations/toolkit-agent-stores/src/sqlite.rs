@@ -65,8 +65,11 @@ impl SqliteStore {
     /// [`StoreError`] if the database cannot be opened.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        let opened = tokio::task::spawn_blocking(move || Self::with(Connection::open(path))).await;
-        opened.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
+        let opening = tokio::task::spawn_blocking(move || Self::with(Connection::open(path)));
+        match opening.await {
+            Ok(opened) => opened,
+            Err(_) => Err(StoreError::new("the store of conversations has panicked")),
+        }
     }
 
     /// Creates a database in memory, for tests.
@@ -209,7 +212,10 @@ fn find(
         return Ok(if created > 0 { Some((transaction.last_insert_rowid(), 0)) } else { None });
     }
     let found = transaction.prepare(FIND)?.query_row([&key[0], &key[1]], two_columns).optional()?;
-    Ok(found.filter(|(number, latest)| version_of(*number, *latest) == version))
+    match found {
+        Some((number, latest)) if version_of(number, latest) == version => Ok(found),
+        _ => Ok(None),
+    }
 }
 
 impl ConversationStore for SqliteStore {

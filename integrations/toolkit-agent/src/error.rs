@@ -57,13 +57,14 @@ pub struct RunError {
 pub enum AgentError {
     /// A model call failed, after retries of temporary errors.
     Model(ModelError),
-    /// The run reached a limit.
+    /// The run reached a limit. Raise it, or find the cause.
     Limit(Limit),
     /// The run was cancelled.
     Cancelled,
     /// The run has stopped because calls wait for the program. The conversation contains them, even when
     /// saved. [`Agent::resume`](crate::Agent::resume) continues the run with
-    /// [decisions](crate::ResumeRequest::decide).
+    /// [decisions](crate::ResumeRequest::decide). [`RunRequest::outcome`](crate::RunRequest::outcome) returns the
+    /// calls without an error.
     #[non_exhaustive]
     Interrupted {
         /// The calls that wait.
@@ -80,7 +81,7 @@ pub enum AgentError {
     /// Pending calls still wait.
     Build(BuildError),
     /// No answer of a typed run matched the type, the model refused to answer, or a
-    /// [guardrail](crate::guardrail::Guardrail) blocked the answer.
+    /// [guardrail](crate::guardrail::Guardrail) blocked the answer. Simplify the type, or raise `.attempts(…)`.
     InvalidOutput(String),
     /// A [guardrail](crate::guardrail::Guardrail) has ended the run.
     #[non_exhaustive]

@@ -19,6 +19,8 @@ pub struct McpError {
 #[non_exhaustive]
 pub enum McpErrorKind {
     /// The configuration or a setting is invalid.
+    ///
+    /// - `the file has no servers`: for another dialect, use `ConfigFile::open_as`.
     Config,
     /// The tools of a server are incomplete, or one of its rules [selects no
     /// tool](toolkit_core::Dispatcher::check).
@@ -28,12 +30,22 @@ pub enum McpErrorKind {
     /// The server's process could not be started.
     Start,
     /// The server cannot be reached, or the connection was lost.
+    ///
+    /// - `the process ended`: its last output follows. `McpCommand::env` passes secrets.
+    /// - `the proxy of the environment has the scheme`: use a proxy with `http://`, or `NO_PROXY`.
     Connection,
     /// The server refuses access without valid credentials.
+    ///
+    /// - `the user did not log in within … s`: without a user, use `Login::client_credentials`.
+    /// - `the server names another authorization server`: correct `with_issuer`.
     Unauthorized,
     /// The server did not answer in time.
+    ///
+    /// - `the server did not … within … s`: raise the timeout of the builder.
     TimedOut,
     /// The protocol is violated, or no version is shared.
+    ///
+    /// - `the server's answer is not a message of the protocol`: the server prints something else.
     Protocol,
 }
 

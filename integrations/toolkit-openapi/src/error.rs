@@ -18,15 +18,18 @@ pub struct OpenApiError {
 pub enum OpenApiErrorKind {
     /// The file cannot be read.
     File,
-    /// The text is too long, or has too many values.
+    /// The text is too long, or has too many values. Raise `document_limits`, or take fewer operations.
     TooLarge,
-    /// The text is neither JSON nor YAML, or YAML without the feature `yaml`.
+    /// The text is neither JSON nor YAML, or YAML without the feature `yaml` (in `toolkit-ai`, part of `openapi`).
     Syntax,
-    /// The text is no document of OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0.
+    /// The text is no document of OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0. Convert it first.
     Document,
     /// The overlay is no document of Overlay 1, or an action of it cannot be applied.
     Overlay,
     /// The document cannot be fetched, or a setting of the requests is not legal, such as an empty secret.
+    ///
+    /// - ``the credentials for `…` cannot be used``: use `with_secret` or `with_basic`, as the scheme has it.
+    /// - `has an address that is not public`: set `base_url` for a private network.
     Request,
     /// An adapted tool is faulty, or a rule of the server [selects no tool](toolkit_core::Dispatcher::check).
     Build,

@@ -122,7 +122,7 @@ pub trait Container {
 
 impl<T> Container for Option<T> {
     fn empty(&self) -> Option<Value> {
-        self.is_none().then_some(Value::Null)
+        if self.is_none() { Some(Value::Null) } else { None }
     }
 }
 
@@ -130,7 +130,7 @@ macro_rules! containers {
     ($($ty:ty where $($param:ident),* => $empty:expr;)*) => {
         $(impl<$($param),*> Container for $ty {
             fn empty(&self) -> Option<Value> {
-                self.is_empty().then(|| $empty)
+                if self.is_empty() { Some($empty) } else { None }
             }
         })*
     };

@@ -60,7 +60,7 @@ impl ProviderExtras {
     #[must_use]
     pub fn for_api(&self, api: &str) -> Option<&Map<String, Value>> {
         let origin = self.0.as_deref()?;
-        (origin.api == api).then_some(&origin.fields)
+        if origin.api == api { Some(&origin.fields) } else { None }
     }
 
     /// Returns `field` if the fields belong to the API format `api`.

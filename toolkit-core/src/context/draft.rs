@@ -125,9 +125,7 @@ impl SessionHandle<'_> {
     }
 
     fn write(&self, key: String, value: Option<Value>) {
-        self.0.draft.write(|actions| {
-            actions.state_delta.insert(key, value);
-        });
+        self.0.draft.write(|actions| drop(actions.state_delta.insert(key, value)));
     }
 }
 

@@ -226,9 +226,8 @@ impl RunContext {
     /// Returns a copy of the run with redacted progress reports.
     pub(super) fn redacted(&self, redaction: &Redaction) -> Self {
         let (run, Redaction(redact)) = (self.clone(), redaction.clone());
-        self.clone().on_progress(move |mut progress| {
-            progress.message = redact(&progress.message);
-            run.notify(progress);
+        self.clone().on_progress(move |progress| {
+            run.notify(Progress { message: redact(&progress.message), ..progress });
         })
     }
 

@@ -116,8 +116,12 @@ impl State {
 
     /// Returns the pointer type, such as `Arc`, if the required value was added inside of a pointer.
     pub(crate) fn pointer_around(&self, need: &StateNeed) -> Option<&'static str> {
-        let mut pointers = need.pointers.iter();
-        pointers.find(|(_, id)| self.values.contains_key(&id())).map(|(pointer, _)| *pointer)
+        for (pointer, id) in need.pointers {
+            if self.values.contains_key(&id()) {
+                return Some(pointer);
+            }
+        }
+        None
     }
 
     /// Returns this state of a merged tool for a call with the state `of_call`. Values of the run take
@@ -183,7 +187,9 @@ impl Eq for SeenState {}
 #[cfg(feature = "cache")]
 impl Hash for SeenState {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.addresses().for_each(|address| address.hash(hasher));
+        for address in self.addresses() {
+            address.hash(hasher);
+        }
     }
 }
 

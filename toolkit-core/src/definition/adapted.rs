@@ -5,7 +5,6 @@ use super::made_once::ContractCell;
 use super::{ArgumentTransform, Tool, ToolDefinition, ToolFuture, ToolKind, ToolMetadata};
 use crate::context::ToolContext;
 use crate::error::{BuildError, ToolError};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// A tool with another name, description, metadata or [arguments](Self::with_arguments).
@@ -80,9 +79,10 @@ impl AdaptedTool {
         view.definition.lane = arguments.adapt_lane(&view.definition).map(Box::new);
         view.definition.contract = match view.definition.contract() {
             Ok(contract) if contract.is_of_type() => {
-                let adapt = |marked: &Value| arguments.adapt_schema(marked).unwrap_or_else(|| schema.clone());
                 let (contract, _) =
-                    contract.changed(&view.definition.parameters, contract.unpublished(), adapt);
+                    contract.changed(&view.definition.parameters, contract.unpublished(), |marked| {
+                        arguments.adapt_schema(marked, &schema)
+                    });
                 ContractCell::made(Ok(contract))
             }
             _ => ContractCell::default(),

@@ -11,7 +11,7 @@ use super::argument::Supply;
 use super::lane::LaneArgument;
 use super::{ArgumentTransform, ToolDefinition};
 use crate::args::Aliases;
-use crate::error::{BuildError, ToolFault, nearest, one_of};
+use crate::error::{BuildError, BuildProblem, ToolFault, nearest, one_of};
 use crate::schema::__private::Contract;
 use crate::schema::{SchemaRef, describe};
 use parts::{accepts, argument_names, demands, is_required, takes_any_name};
@@ -52,52 +52,49 @@ impl Arguments {
         transforms: Vec<ArgumentTransform>,
     ) -> Result<(Self, Value), BuildError> {
         let root = &definition.parameters;
-        let names = argument_names(root);
+        let declared = argument_names(root);
         let mut problems = Vec::new();
-        let fault = |argument: &str, message| {
-            definition.problem(ToolFault::InvalidTransform { argument: argument.to_owned(), message })
-        };
-        let mut problem = |argument: &str, message: String| problems.push(fault(argument, message));
         let mut changed = BTreeSet::new();
         for transform in &transforms {
             let argument = transform.argument.as_str();
-            let is_new = changed.insert(argument);
-            for message in faults(definition, &names, transform) {
-                problem(argument, message);
+            for message in faults(definition, &declared, transform) {
+                problems.push(invalid_transform(definition, argument, message));
             }
-            if !is_new {
-                problem(argument, "it is changed twice; say all in one place".to_owned());
+            if !changed.insert(argument) {
+                let message = "it is changed twice; say all in one place";
+                problems.push(invalid_transform(definition, argument, message));
             }
         }
         let changes = Changes(transforms);
         let mut takers = BTreeMap::new();
-        for name in &names {
+        for name in &declared {
             if let Some(shown) = changes.shown_as(name)
                 && let Some(other) = takers.insert(shown, *name)
             {
                 let (moved, there) = if *name == shown { (other, *name) } else { (*name, other) };
-                problem(
-                    moved,
-                    format!("argument `{there}` is shown as `{shown}` already; choose another name"),
-                );
+                let message =
+                    format!("argument `{there}` is shown as `{shown}` already; choose another name");
+                problems.push(invalid_transform(definition, moved, message));
             }
         }
         if definition.contract().is_ok_and(Contract::is_of_type) && takes_any_name(root) {
             let message = "the arguments type takes any name, so it may know this argument by an alias; take the \
                            other names in a map of its own, without `flatten`";
-            for change in changes.0.iter().filter(|change| change.hidden) {
-                problem(&change.argument, message.to_owned());
+            for change in &changes.0 {
+                if change.hidden {
+                    problems.push(invalid_transform(definition, &change.argument, message));
+                }
             }
         }
         BuildError::unless_empty(problems)?;
-        let schema = schema::transformed(root, &changes).map_err(|(argument, why)| fault(&argument, why))?;
-        let names = names.into_iter().map(str::to_owned).collect();
-        Ok((Self { changes, names }, schema))
+        let schema = schema::transformed(root, &changes)
+            .map_err(|(argument, message)| invalid_transform(definition, &argument, message))?;
+        Ok((Self { changes, names: declared.into_iter().map(str::to_owned).collect() }, schema))
     }
 
-    /// Applies the transforms to another schema of the arguments, if they fit.
-    pub(super) fn adapt_schema(&self, schema: &Value) -> Option<Value> {
-        schema::transformed(schema, &self.changes).ok()
+    /// Applies the transforms to another schema of the arguments. If they do not fit, returns `fallback`.
+    pub(super) fn adapt_schema(&self, schema: &Value, fallback: &Value) -> Value {
+        schema::transformed(schema, &self.changes).unwrap_or_else(|_| fallback.clone())
     }
 
     pub(super) fn computes(&self) -> bool {
@@ -143,16 +140,21 @@ impl Arguments {
 
     /// Removes the aliases of renamed or hidden arguments, and those now used as names.
     pub(super) fn adapt_aliases(&self, aliases: &mut Aliases) {
-        aliases.retain(|alias, argument| {
-            !self.names.contains(alias)
-                && self.changes.shown(alias).is_none()
-                && self.changes.of(argument).is_none_or(|change| !change.is_renamed())
-        });
+        aliases.retain(|alias, argument| !self.is_name(alias) && !self.is_renamed(argument));
+    }
+
+    /// Returns whether the tool or the model has an argument called `name`.
+    fn is_name(&self, name: &str) -> bool {
+        self.names.contains(name) || self.changes.shown(name).is_some()
+    }
+
+    fn is_renamed(&self, argument: &str) -> bool {
+        self.changes.of(argument).is_some_and(ArgumentTransform::is_renamed)
     }
 
     /// Returns whether the tool's argument `name` is renamed or hidden.
     fn is_hidden(&self, name: &str) -> bool {
-        self.names.contains(name) && self.changes.of(name).is_some_and(ArgumentTransform::is_renamed)
+        self.names.contains(name) && self.is_renamed(name)
     }
 
     fn shown(&self) -> impl Iterator<Item = &str> {
@@ -163,8 +165,7 @@ impl Arguments {
 impl ArgumentTransform {
     /// Returns the model's name, unless it is hidden.
     fn shown_as(&self) -> Option<&str> {
-        let shown = self.name.as_ref().unwrap_or(&self.argument);
-        (!self.hidden).then_some(shown)
+        if self.hidden { None } else { Some(self.name.as_ref().unwrap_or(&self.argument)) }
     }
 
     fn is_renamed(&self) -> bool {
@@ -202,6 +203,15 @@ fn takes(root: &Value, argument: &str, value: &Value) -> bool {
     demands(root, argument).into_iter().all(|schema| accepts(root, schema, value))
 }
 
+fn invalid_transform(
+    definition: &ToolDefinition,
+    argument: &str,
+    message: impl Into<String>,
+) -> BuildProblem {
+    let fault = ToolFault::InvalidTransform { argument: argument.to_owned(), message: message.into() };
+    definition.problem(fault)
+}
+
 fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &ArgumentTransform) -> Vec<String> {
     let ToolDefinition { parameters: root, metadata, .. } = definition;
     let ArgumentTransform { argument, name, description, supply, required, hidden, .. } = transform;
@@ -214,23 +224,24 @@ fn faults(definition: &ToolDefinition, names: &BTreeSet<&str>, transform: &Argum
         }];
     }
     let mut faults = Vec::new();
-    let mut unless = |holds: bool, message: &str| {
-        if !holds {
-            faults.push(message.to_owned());
-        }
-    };
-    let is_shown = name.is_some() || description.is_some() || *required;
-    unless(
-        !*hidden || !is_shown,
-        "it is hidden, so the model sees neither name nor description and cannot give it",
-    );
-    unless(name.as_deref() != Some(""), "its name must not be empty");
-    unless(*hidden || !*required || supply.is_none(), "what is required has no default");
-    let lacks_value = *hidden && supply.is_none() && is_required(root, argument);
-    unless(!lacks_value, "the tool cannot do without; give it a value with `fixed` or `computed`");
-    let unknown_lane =
-        *hidden && matches!(supply, Some(Supply::Computed(_))) && metadata.lane.as_ref() == Some(argument);
-    unless(!unknown_lane, "it is the lane of the tool, so its value must be known before the call runs");
+    if *hidden && (name.is_some() || description.is_some() || *required) {
+        faults.push(
+            "it is hidden, so the model sees neither name nor description and cannot give it".to_owned(),
+        );
+    }
+    if name.as_deref() == Some("") {
+        faults.push("its name must not be empty".to_owned());
+    }
+    if !*hidden && *required && supply.is_some() {
+        faults.push("what is required has no default".to_owned());
+    }
+    if *hidden && supply.is_none() && is_required(root, argument) {
+        faults.push("the tool cannot do without; give it a value with `fixed` or `computed`".to_owned());
+    }
+    let is_computed = matches!(supply, Some(Supply::Computed(_)));
+    if *hidden && is_computed && metadata.lane.as_ref() == Some(argument) {
+        faults.push("it is the lane of the tool, so its value must be known before the call runs".to_owned());
+    }
     if let Some(Supply::Fixed(value)) = supply
         && !takes(root, argument, value)
     {

@@ -48,8 +48,9 @@ impl ClosureTool {
         F: Fn(Args) -> Return + Send + Sync + 'static,
         Return: ClosureReturn<Kind>,
     {
-        let call = move |args: Args, _: &ToolContext| closure(args).into_call();
-        let tool = Self::make(name, description.into(), Return::IS_ASYNC, call)?;
+        let tool = Self::make(name, description.into(), Return::IS_ASYNC, move |args: Args, _| {
+            closure(args).into_call()
+        })?;
         Ok(tool.with_form(Return::FORM))
     }
 
@@ -109,8 +110,9 @@ impl ClosureTool {
         F: Fn(Args, ToolContext) -> Return + Send + Sync + 'static,
         Return: ClosureReturn<Kind>,
     {
-        let call = move |args: Args, context: &ToolContext| closure(args, context.clone()).into_call();
-        let tool = Self::make(name, description.into(), Return::IS_ASYNC, call)?;
+        let tool = Self::make(name, description.into(), Return::IS_ASYNC, move |args: Args, context| {
+            closure(args, context.clone()).into_call()
+        })?;
         Ok(tool.with_form(Return::FORM))
     }
 }
@@ -156,14 +158,10 @@ impl ClosureTool {
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.metadata.is_async = is_async;
         definition.metadata.defined_at = defined_at;
-        let call = move |text: &str, context: &ToolContext, inner: &TypedTool| match inner
-            .decode_struct::<Args>(text, context)
-        {
-            Ok(args) => closure(args, context),
-            Err(error) => ToolFuture::refused(error),
-        };
-        let inner = TypedTool::new(definition, Vec::new());
-        Ok(Self { inner: Arc::new(inner), call: Arc::new(call) })
+        Ok(Self {
+            inner: Arc::new(TypedTool::new(definition, Vec::new())),
+            call: Arc::new(move |text, context, inner| decode_and_call(&closure, text, context, inner)),
+        })
     }
 
     fn with_form(mut self, form: Option<OutputForm>) -> Self {
@@ -192,6 +190,18 @@ impl ClosureTool {
     pub fn with_output<T: JsonSchema>(mut self) -> Self {
         self.definition_mut().output = OutputSchema::of_type(Some(OutputType::json(T::json_schema)));
         self
+    }
+}
+
+fn decode_and_call<Args: ToolParams>(
+    closure: &impl Fn(Args, &ToolContext) -> ToolFuture<'static>,
+    text: &str,
+    context: &ToolContext,
+    inner: &TypedTool,
+) -> ToolFuture<'static> {
+    match inner.decode_struct(text, context) {
+        Ok(args) => closure(args, context),
+        Err(error) => ToolFuture::refused(error),
     }
 }
 

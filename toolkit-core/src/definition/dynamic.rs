@@ -70,8 +70,8 @@ impl DynamicTool {
         F: Fn(Value) -> Return + Send + Sync + 'static,
         Return: ClosureReturn<Kind>,
     {
-        let handler = move |args: Value, _: &ToolContext| handler(args).into_call();
-        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))?;
+        let handler: Arc<DynamicHandler> = Arc::new(move |args, _| handler(args).into_call());
+        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, handler)?;
         Ok(tool.with_form(Return::FORM))
     }
 
@@ -102,8 +102,9 @@ impl DynamicTool {
         F: Fn(Value, ToolContext) -> Return + Send + Sync + 'static,
         Return: ClosureReturn<Kind>,
     {
-        let handler = move |args: Value, context: &ToolContext| handler(args, context.clone()).into_call();
-        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, Arc::new(handler))?;
+        let handler: Arc<DynamicHandler> =
+            Arc::new(move |args, context| handler(args, context.clone()).into_call());
+        let tool = Self::make(name, description.into(), schema, Return::IS_ASYNC, handler)?;
         Ok(tool.with_form(Return::FORM))
     }
 

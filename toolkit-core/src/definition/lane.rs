@@ -35,12 +35,10 @@ impl ToolDefinition {
     /// Returns the lane argument, adapted or not; `None` without a lane.
     pub(super) fn lane_argument(&self) -> Option<LaneArgument> {
         let lane = self.metadata.lane.as_ref()?;
-        let adapted = self.lane.as_deref().filter(|argument| argument.lane == *lane);
-        Some(adapted.cloned().unwrap_or_else(|| LaneArgument {
-            lane: lane.clone(),
-            shown_as: Some(lane.clone()),
-            default: None,
-        }))
+        match &self.lane {
+            Some(adapted) if adapted.lane == *lane => Some((**adapted).clone()),
+            _ => Some(LaneArgument { lane: lane.clone(), shown_as: Some(lane.clone()), default: None }),
+        }
     }
 
     /// Returns the value of the [lane](super::ToolMetadata::lane) parameter in the normal form of the
@@ -51,13 +49,19 @@ impl ToolDefinition {
     pub(crate) fn lane_value(&self, arguments: &Value) -> Option<String> {
         let lane = self.metadata.lane.as_deref()?;
         let adapted = self.lane.as_deref().filter(|argument| argument.lane == lane);
-        let name = adapted.map_or(Some(lane), |argument| argument.shown_as.as_deref());
-        let value = match adapted {
+        let name = match adapted {
+            Some(argument) => argument.shown_as.as_deref(),
+            None => Some(lane),
+        };
+        let given = match adapted {
             Some(argument) => argument.value(arguments),
             None => arguments.get(lane),
         };
-        let default = || self.parameters.get("properties")?.get(name?)?.get("default");
-        Some(match value.filter(|value| !value.is_null()).or_else(default) {
+        let value = match given {
+            Some(value) if !value.is_null() => Some(value),
+            _ => name.and_then(|name| self.published_default(name)),
+        };
+        Some(match value {
             Some(Value::String(text)) => text.clone(),
             Some(value) => {
                 let text = value.to_string();
@@ -65,5 +69,9 @@ impl ToolDefinition {
             }
             None => "null".to_owned(),
         })
+    }
+
+    fn published_default(&self, argument: &str) -> Option<&Value> {
+        self.parameters.get("properties")?.get(argument)?.get("default")
     }
 }

@@ -51,7 +51,11 @@ impl OutputSchema {
     }
 
     pub(super) fn get(&self) -> Option<&Value> {
-        self.made.get_or_init(|| self.of_type?.schema.and_then(output_schema)).as_ref()
+        self.made.get_or_init(|| self.generated()).as_ref()
+    }
+
+    fn generated(&self) -> Option<Value> {
+        self.of_type?.schema.and_then(output_schema)
     }
 
     /// Returns the form of the output; JSON if there is a schema.

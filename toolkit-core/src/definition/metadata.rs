@@ -236,8 +236,12 @@ impl ToolTag {
 
 impl From<&str> for ToolTag {
     fn from(tag: &str) -> Self {
-        let named = Self::NAMED.into_iter().find(|(name, _)| *name == tag);
-        named.map_or_else(|| Self::Custom(tag.to_owned()), |(_, tag)| tag)
+        for (name, named) in Self::NAMED {
+            if name == tag {
+                return named;
+            }
+        }
+        Self::Custom(tag.to_owned())
     }
 }
 

@@ -22,26 +22,28 @@ use toolkit_schema::keyword::subschemas;
 #[must_use]
 pub fn parameter_names(rule: NameRule, parameters: &Value) -> WireNames {
     let mut names = vec![CALL_REASON];
-    each_name(parameters, &mut |name| names.push(name));
+    add_names(parameters, &mut names);
     WireNames::new(rule, names)
 }
 
 /// Returns whether a widely used provider refuses a parameter's name.
 pub(crate) fn has_refused_parameter(definition: &ToolDefinition) -> bool {
-    let mut is_refused = false;
-    each_name(&definition.parameters, &mut |name| {
-        is_refused |= NameRule::COMMON_PARAMETERS.iter().any(|rule| !rule.accepts(name));
-    });
-    is_refused
+    let mut names = Vec::new();
+    add_names(&definition.parameters, &mut names);
+    for name in names {
+        if !NameRule::COMMON_PARAMETERS.iter().all(|rule| rule.accepts(name)) {
+            return true;
+        }
+    }
+    false
 }
 
-fn each_name<'a>(parameters: &'a Value, visit: &mut dyn FnMut(&'a str)) {
+/// Adds the names of parameters at all depths.
+fn add_names<'a>(parameters: &'a Value, names: &mut Vec<&'a str>) {
     let mut open = vec![parameters];
     while let Some(schema) = open.pop() {
         if let Some(Value::Object(properties)) = schema.get("properties") {
-            for name in properties.keys() {
-                visit(name);
-            }
+            names.extend(properties.keys().map(String::as_str));
         }
         open.extend(subschemas(schema).map(|inside| inside.schema));
     }
@@ -62,8 +64,12 @@ pub(crate) fn own_parameter_names(definition: &ToolDefinition, text: &str) -> Op
     if is_wrapped && !definition.metadata.coerce {
         return None;
     }
-    let own =
-        |name: &str| spellings.iter().find_map(|names| names.original(name)).map(|name| name.to_string());
-    let arguments = rename_members(&definition.parameters, &object.text, &own)?;
+    let arguments =
+        rename_members(&definition.parameters, &object.text, &|name| original_name(&spellings, name))?;
     Some(if is_wrapped { Value::from(arguments).to_string() } else { arguments })
+}
+
+fn original_name(spellings: &[WireNames], spelling: &str) -> Option<String> {
+    let original = spellings.iter().find_map(|names| names.original(spelling))?;
+    Some(original.to_string())
 }

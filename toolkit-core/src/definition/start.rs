@@ -121,8 +121,8 @@ impl<'a> GuardedParts<'_, 'a> {
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<ToolError> {
         let name = self.context.known_name();
         if let Some(token) = self.context.cancellation() {
-            let cancelled = || unconstrained(Box::pin(token.cancelled()));
-            if Pin::new(self.cancelled.get_or_insert_with(cancelled)).poll(cx).is_ready() {
+            let cancelled = self.cancelled.get_or_insert_with(|| unconstrained(Box::pin(token.cancelled())));
+            if Pin::new(cancelled).poll(cx).is_ready() {
                 return Poll::Ready(ToolError::cancelled(name));
             }
         }
@@ -147,7 +147,10 @@ impl Future for GuardedFuture<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let mut this = self.project();
-        let polled = guarded(|| this.call.as_mut().map_or(Poll::Pending, |call| call.as_mut().poll(cx)));
+        let polled = match this.call {
+            Some(call) => guarded(|| call.as_mut().poll(cx)),
+            None => Ok(Poll::Pending),
+        };
         let ended = match polled {
             Ok(Poll::Ready(outcome)) => outcome,
             // Without a timer in the runtime, polling panics.

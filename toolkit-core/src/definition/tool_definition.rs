@@ -150,9 +150,13 @@ impl ToolDefinition {
     /// such a tool.
     #[inline]
     pub(crate) fn contract(&self) -> Result<&Contract, ToolError> {
-        self.made_contract().as_ref().map_err(|(path, message)| {
-            ToolError::failed("its schema cannot be checked").with_details(format!("{path}: {message}"))
-        })
+        match self.made_contract() {
+            Ok(contract) => Ok(contract),
+            Err((path, message)) => {
+                Err(ToolError::failed("its schema cannot be checked")
+                    .with_details(format!("{path}: {message}")))
+            }
+        }
     }
 
     fn made_contract(&self) -> &Result<Contract, Fault> {

@@ -50,12 +50,8 @@ impl TypedTool {
         if contract.unpublished() == unpublished {
             return;
         }
-        let close = |schema: &Value| {
-            let mut schema = schema.clone();
-            args::close(&mut schema, unpublished == Unpublished::Refused);
-            schema
-        };
-        let (contract, schema) = contract.changed(&self.definition.parameters, unpublished, close);
+        let (contract, schema) = contract
+            .changed(&self.definition.parameters, unpublished, |schema| closed(schema.clone(), unpublished));
         self.definition.parameters = schema;
         self.definition.contract = ContractCell::made(Ok(contract));
     }
@@ -82,10 +78,19 @@ fn unpublished(metadata: &ToolMetadata) -> Unpublished {
     }
 }
 
+fn closed(mut schema: Value, unpublished: Unpublished) -> Value {
+    args::close(&mut schema, unpublished == Unpublished::Refused);
+    schema
+}
+
 /// Returns a fault if the schema accepts no object.
 fn no_object(schema: &Value) -> Option<Fault> {
     let ty = schema.get("type")?;
-    if ty == "object" || ty.as_array().is_some_and(|types| types.iter().any(|ty| ty == "object")) {
+    let accepts_object = match ty {
+        Value::Array(types) => types.iter().any(|ty| ty == "object"),
+        ty => ty == "object",
+    };
+    if accepts_object {
         return None;
     }
     let message = format!(

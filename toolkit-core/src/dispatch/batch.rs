@@ -6,7 +6,7 @@ use super::results::Results;
 use super::settings::Settings;
 use super::turns::Turns;
 use crate::call::{CallId, ToolCall};
-use crate::context::RunContext;
+use crate::context::{RunContext, SessionDelta};
 use crate::error::ToolError;
 use crate::registry::ToolRegistry;
 use crate::result::ToolResult;
@@ -149,7 +149,9 @@ impl Batch {
     pub async fn finish(mut self) -> Vec<ToolResult> {
         let rest = poll_fn(|cx| self.shared.results.poll_rest(self.pushed, cx)).await;
         self.taken = self.pushed;
-        rest.iter().for_each(|result| self.note(result));
+        for result in &rest {
+            self.note(result);
+        }
         rest
     }
 
@@ -208,9 +210,12 @@ impl Batch {
         if self.changes.is_empty() {
             return;
         }
-        let changes = mem::take(&mut self.changes).into_iter();
+        let mut delta = SessionDelta::new();
+        for (key, (_, value)) in mem::take(&mut self.changes) {
+            delta.insert(key, value);
+        }
         if let Some(run) = &self.shared.run {
-            run.apply(&changes.map(|(key, (_, value))| (key, value)).collect());
+            run.apply(&delta);
         }
     }
 }
@@ -250,7 +255,9 @@ impl Stream for Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         if !self.is_empty() {
-            self.tasks.iter().for_each(JoinHandle::abort);
+            for task in &self.tasks {
+                task.abort();
+            }
         }
         self.apply_changes();
     }

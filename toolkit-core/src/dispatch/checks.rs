@@ -39,8 +39,11 @@ impl Dispatcher {
     }
 
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let middleware = self.settings.middleware.iter();
-        middleware.flat_map(|middleware| middleware.rules_without_tools(registry)).collect()
+        let mut problems = Vec::new();
+        for middleware in self.settings.middleware.iter() {
+            problems.extend(middleware.rules_without_tools(registry));
+        }
+        problems
     }
 
     /// Returns a problem for each missing tool that a limit, a cache or a rule names.
@@ -83,8 +86,12 @@ impl Dispatcher {
     #[doc(hidden)]
     #[must_use]
     pub fn snapshot(&self) -> Arc<ToolRegistry> {
-        // The program's definition of a tool may panic.
-        self.settings.warned.log(&self.registry, || guarded(|| self.warnings()).unwrap_or_default());
+        self.settings.warned.log(&self.registry, || self.guarded_warnings());
         self.registry()
+    }
+
+    /// Returns the warnings; none if the program's definition of a tool panics.
+    fn guarded_warnings(&self) -> Vec<BuildProblem> {
+        guarded(|| self.warnings()).unwrap_or_default()
     }
 }

@@ -37,35 +37,34 @@ impl Execution {
 
     /// Waits for the permits and runs the tool.
     pub(super) async fn run(&self, arguments: &CallArguments, context: &ToolContext) -> Outcome {
-        let mut permits = Vec::new();
         let text = arguments.for_tool()?;
-        // The dispatcher's comes last, so no call holds it while waiting for another resource.
-        for (resource, limit) in self.shared(arguments) {
-            permits.push(self.settings.gates.acquire(resource, limit, self.batch).await);
+        let definition = self.tool.definition();
+        let mut permits = Vec::new();
+        if let Some(lane) = lane(definition, arguments) {
+            permits.push(self.acquire(lane, 1).await);
         }
-        let arguments = text;
-        if self.tool.definition().metadata.blocking {
-            return self.run_on_blocking_pool(arguments, context, permits).await;
+        if let Some(calls) = max_concurrency(definition) {
+            let tool = LimitedResource::Tool(definition.name.as_str().into());
+            permits.push(self.acquire(tool, calls).await);
+        }
+        // The dispatcher's comes last, so no call holds it while waiting for another resource.
+        if let Some(calls) = self.settings.max_concurrency {
+            permits.push(self.acquire(LimitedResource::Dispatcher, calls).await);
+        }
+        if definition.metadata.blocking {
+            return self.run_on_blocking_pool(text, context, permits).await;
         }
         context.begin();
         let started = Instant::now();
-        let outcome = run(&*self.tool, arguments, context, self.timeout).await;
+        let outcome = run(&*self.tool, text, context, self.timeout).await;
         self.add(started.elapsed());
         outcome
     }
 
-    /// Returns the limited resources of the call, each with its maximum of concurrent calls.
-    fn shared(&self, arguments: &CallArguments) -> impl Iterator<Item = (LimitedResource, usize)> {
-        let ToolDefinition { name, metadata, .. } = self.tool.definition();
-        let lane = lane(self.tool.definition(), arguments).map(|lane| (lane, 1));
-        let of_tool = match (metadata.exclusive, metadata.max_concurrency) {
-            (true, _) => Some(1),
-            (false, limit) => limit,
-        };
-        let tool = of_tool.map(|limit| (LimitedResource::Tool(name.as_str().into()), limit));
-        let all = self.settings.max_concurrency.map(|limit| (LimitedResource::Dispatcher, limit));
-        // Zero would block all calls forever.
-        lane.into_iter().chain(tool).chain(all).map(|(resource, limit)| (resource, limit.max(1)))
+    /// Waits until fewer than `calls` others hold the resource. Zero would wait forever, so it counts as
+    /// one.
+    fn acquire(&self, resource: LimitedResource, calls: usize) -> impl Future<Output = Permit> {
+        self.settings.gates.acquire(resource, calls.max(1), self.batch)
     }
 
     /// Runs the tool on the blocking pool.
@@ -179,9 +178,15 @@ pub(super) fn ordered(
     definition: &ToolDefinition,
     arguments: &CallArguments,
 ) -> impl Iterator<Item = LimitedResource> {
-    let exclusive =
-        definition.metadata.exclusive.then(|| LimitedResource::Tool(definition.name.as_str().into()));
+    let mut exclusive = None;
+    if definition.metadata.exclusive {
+        exclusive = Some(LimitedResource::Tool(definition.name.as_str().into()));
+    }
     exclusive.into_iter().chain(lane(definition, arguments))
+}
+
+fn max_concurrency(definition: &ToolDefinition) -> Option<usize> {
+    if definition.metadata.exclusive { Some(1) } else { definition.metadata.max_concurrency }
 }
 
 fn lane(definition: &ToolDefinition, arguments: &CallArguments) -> Option<LimitedResource> {

@@ -61,12 +61,18 @@ impl Preparation<'_> {
             Ok(target) => target.rewritten.take(),
             Err(_) => None,
         };
-        if let Some(own) = rewritten.as_mut().and_then(|rewritten| rewritten.arguments.take()) {
-            arguments = own.into();
+        if let Some(rewritten) = &mut rewritten
+            && let Some(text) = rewritten.arguments.take()
+        {
+            arguments = text.into();
         }
-        let definition = target.as_ref().ok().map(|target| target.definition);
-        let contents = self.settings.bus.includes_contents();
-        let span = CallSpan::new(definition, &name, &id, contents.then(|| arguments.as_str()));
+        let definition = match &target {
+            Ok(target) => Some(target.definition),
+            Err(_) => None,
+        };
+        let includes_contents = self.settings.bus.includes_contents();
+        let contents = if includes_contents { Some(arguments.as_str()) } else { None };
+        let span = CallSpan::new(definition, &name, &id, contents);
         let mut guard = None;
         if self.settings.bus.has_listeners() {
             let tool = definition.map_or(&*name, |definition| definition.name.as_str());
@@ -118,7 +124,7 @@ impl Preparation<'_> {
             agent_name: run.and_then(RunContext::agent_name).map(str::to_owned),
             call_reason: call_reason.map(str::to_owned),
             arguments_bytes: arguments.as_str().len(),
-            arguments: bus.includes_contents().then(|| arguments.as_str().into()),
+            arguments: if bus.includes_contents() { Some(arguments.as_str().into()) } else { None },
         };
         CallGuard::new(bus.clone(), call)
     }
@@ -133,12 +139,14 @@ impl Preparation<'_> {
     ) -> ScheduledCall {
         let arguments = CallArguments::new(tool.clone(), arguments);
         let batch = self.batch();
-        let turns = match &mut self.turns {
-            None => Vec::new(),
-            Some(turns) => ordered(definition, &arguments).map(|resource| turns.next(resource)).collect(),
-        };
+        let mut turns = Vec::new();
+        if let Some(earlier) = &mut self.turns {
+            for resource in ordered(definition, &arguments) {
+                turns.push(earlier.next(resource));
+            }
+        }
         let execution = Arc::new(Execution::new(tool.clone(), limit, self.settings.clone(), *batch));
-        let fixed_registry = (!self.settings.is_live).then(|| self.registry.clone());
+        let fixed_registry = if self.settings.is_live { None } else { Some(self.registry.clone()) };
         ScheduledCall { execution, arguments, turns, batch, fixed_registry }
     }
 }

@@ -99,10 +99,10 @@ impl PreparedCall {
                         }
                     };
                     let actions = context.end(returned.is_ok());
-                    let complete = returned.map_err(|error| settings.failure(context.known_name(), error));
+                    let untruncated = returned.map_err(|error| settings.failure(context.known_name(), error));
                     let outcome = match *max_result_size {
-                        Some(limit) => settings.truncated(limit, &context, complete).await,
-                        None => complete,
+                        Some(limit) => settings.truncated(limit, &context, untruncated).await,
+                        None => untruncated,
                     };
                     Ended { outcome, actions, duration }
                 }
@@ -114,7 +114,10 @@ impl PreparedCall {
 
     #[inline]
     fn finish(&mut self, ended: &Ended, settings: &Settings) {
-        let tool = self.work.as_ref().ok().map(|work| work.tool_name.as_str());
+        let tool = match &self.work {
+            Ok(work) => Some(work.tool_name.as_str()),
+            Err(_) => None,
+        };
         self.span.end(&ended.outcome, settings.bus.includes_contents(), tool, ended.duration);
         if let Some(guard) = self.guard.take() {
             guard.end(&ended.outcome, ended.duration);
@@ -126,17 +129,18 @@ impl PreparedCall {
         if self.rewritten.is_none() && run.is_none() && self.guard.is_none() {
             return None;
         }
-        let rewritten = self.rewritten.as_mut();
-        let (called_as, call_reason) = rewritten
-            .map_or((None, None), |rewritten| (rewritten.called_as.take(), rewritten.call_reason.clone()));
-        Some(Box::new(ContextExtras {
-            called_as,
-            call_reason,
-            run: run.cloned(),
-            emitter: self.guard.as_ref().map(|guard| guard.emitter().clone()),
-            extensions: self.decided.take().map(|decided| extensions(*decided)),
-            ..ContextExtras::default()
-        }))
+        let mut extras = Box::new(ContextExtras { run: run.cloned(), ..ContextExtras::default() });
+        if let Some(rewritten) = &mut self.rewritten {
+            extras.called_as = rewritten.called_as.take();
+            extras.call_reason.clone_from(&rewritten.call_reason);
+        }
+        if let Some(guard) = &self.guard {
+            extras.emitter = Some(guard.emitter().clone());
+        }
+        if let Some(decided) = self.decided.take() {
+            extras.extensions = Some(extensions(*decided));
+        }
+        Some(extras)
     }
 
     #[inline]

@@ -89,7 +89,9 @@ impl Warned {
         {
             let tools = source.version() + 1;
             if self.0.load(Ordering::Relaxed) != tools && self.0.swap(tools, Ordering::Relaxed) != tools {
-                warnings().iter().for_each(|problem| tracing::warn!("{problem}"));
+                for problem in warnings() {
+                    tracing::warn!("{problem}");
+                }
             }
         }
     }

@@ -64,7 +64,10 @@ impl EarlierCall {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let before = self.before.take().and_then(|mut before| (!before.has_come()).then_some(before));
+        let mut before = self.before.take();
+        if before.as_mut().is_some_and(EarlierCall::has_come) {
+            before = None;
+        }
         if let Some(ended) = self.ended.take() {
             // Fails if no later call uses the resource.
             drop(ended.send(before));

@@ -77,7 +77,10 @@ impl fmt::Display for BuildError {
             [only] => write!(f, "{only}"),
             problems => {
                 write!(f, "{} problems with the registered tools", problems.len())?;
-                problems.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+                for problem in problems {
+                    write!(f, "\n- {problem}")?;
+                }
+                Ok(())
             }
         }
     }

@@ -36,6 +36,8 @@ impl fmt::Display for Location {
 #[non_exhaustive]
 pub enum BuildProblem {
     /// Two tools have the same name.
+    ///
+    /// Write `#[tool(namespace = "…")]` on one of them. `ToolRegistry::discover` has all linked tools already.
     #[non_exhaustive]
     DuplicateName {
         /// The name of both tools.
@@ -72,6 +74,8 @@ pub enum BuildProblem {
         fault: ToolFault,
     },
     /// A name matches no registered tool, namespace or tag.
+    ///
+    /// Names begin with their namespace, as in `files-read`.
     #[non_exhaustive]
     Unknown {
         /// The kind of item, such as `tool`, `namespace` or `tag`.
@@ -110,6 +114,8 @@ pub enum BuildProblem {
         name: String,
     },
     /// A pattern cannot match a legal tool name.
+    ///
+    /// Patterns are names with `*` and `?`.
     #[non_exhaustive]
     InvalidPattern {
         /// The pattern.
@@ -160,6 +166,8 @@ pub enum ToolFault {
         within: Option<&'static str>,
     },
     /// The tool needs a value of the [run](crate::ToolRegistry::with_run_state) that the run lacks.
+    ///
+    /// An agent takes it with `.state(value)`, also at `resume`, and a server with `with_call_state`.
     #[non_exhaustive]
     MissingRunState {
         /// The missing type.
@@ -182,6 +190,8 @@ pub enum ToolFault {
         message: String,
     },
     /// An argument cannot be transformed as requested.
+    ///
+    /// A tool around the tool can do what a transform cannot.
     #[non_exhaustive]
     InvalidTransform {
         /// The name of the argument.
@@ -242,8 +252,10 @@ impl BuildProblem {
     ) -> Option<Self> {
         let meant = distinct(meant.into_iter().map(ToolName::as_str));
         let nearest: Vec<String> = meant.into_iter().take(3).map(str::to_owned).collect();
-        let is_bare = !nearest.is_empty();
-        is_bare.then(|| Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
+        if nearest.is_empty() {
+            return None;
+        }
+        Some(Self::Unknown { what, name: name.to_owned(), nearest, known: Vec::new() })
     }
 }
 

@@ -105,8 +105,16 @@ impl Pending {
 fn map_strings(value: &mut Value, change: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| map_strings(item, change)),
-        Value::Object(members) => members.values_mut().for_each(|member| map_strings(member, change)),
+        Value::Array(items) => {
+            for item in items {
+                map_strings(item, change);
+            }
+        }
+        Value::Object(members) => {
+            for member in members.values_mut() {
+                map_strings(member, change);
+            }
+        }
         _ => {}
     }
 }

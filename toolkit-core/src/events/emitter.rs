@@ -36,12 +36,8 @@ impl EventEmitter {
         lock(&self.0.progress)
     }
 
-    fn emit_made(&self, kind: impl FnOnce(&mut CallProgress) -> ToolEventKind) {
-        let mut progress = self.call_progress();
-        if progress.ended {
-            return;
-        }
-        let kind = kind(&mut progress);
+    /// Emits an event of a call that has not ended.
+    fn emit_locked<'a>(&'a self, mut progress: MutexGuard<'a, CallProgress>, kind: ToolEventKind) {
         let event = ToolEvent { time: SystemTime::now(), call: self.0.call.clone(), kind };
         if progress.is_emitting {
             progress.queue.push_back(event);
@@ -59,15 +55,21 @@ impl EventEmitter {
     }
 
     pub(crate) fn started(&self) {
-        self.emit_made(|progress| {
-            progress.attempts += 1;
-            progress.coerced.clear();
-            ToolEventKind::Started { attempt: progress.attempts }
-        });
+        let mut progress = self.call_progress();
+        if progress.ended {
+            return;
+        }
+        progress.attempts += 1;
+        progress.coerced.clear();
+        let attempt = progress.attempts;
+        self.emit_locked(progress, ToolEventKind::Started { attempt });
     }
 
     pub(crate) fn emit(&self, kind: ToolEventKind) {
-        self.emit_made(|_| kind);
+        let progress = self.call_progress();
+        if !progress.ended {
+            self.emit_locked(progress, kind);
+        }
     }
 
     pub(crate) fn retried(&self, attempt: u32, error: &ToolError, pause: Duration) {
@@ -88,21 +90,31 @@ impl EventEmitter {
     }
 
     fn end(&self, outcome: Result<&ToolOutput, &ToolError>, duration: Duration) {
-        self.emit_made(|progress| {
-            progress.ended = true;
-            let error = outcome.err();
-            let contents = self.0.bus.includes_contents();
-            ToolEventKind::Ended(CallEnd {
-                status: CallStatus::from_error(error),
-                error: error.map(|error| self.shown(error)),
-                duration,
-                total: self.0.queued_at.elapsed(),
-                attempts: progress.attempts,
-                coerced: std::mem::take(&mut progress.coerced),
-                output_bytes: outcome.map_or_else(|error| error.message().len(), ToolOutput::bytes),
-                output: outcome.ok().filter(|_| contents).map(|output| output.to_text().into()),
-            })
-        });
+        let mut progress = self.call_progress();
+        if progress.ended {
+            return;
+        }
+        progress.ended = true;
+        let error = outcome.err();
+        let mut end = CallEnd {
+            status: CallStatus::from_error(error),
+            error: error.map(|error| self.shown(error)),
+            duration,
+            total: self.0.queued_at.elapsed(),
+            attempts: progress.attempts,
+            coerced: std::mem::take(&mut progress.coerced),
+            output_bytes: match outcome {
+                Ok(output) => output.bytes(),
+                Err(error) => error.message().len(),
+            },
+            output: None,
+        };
+        if let Ok(output) = outcome
+            && self.0.bus.includes_contents()
+        {
+            end.output = Some(output.to_text().into());
+        }
+        self.emit_locked(progress, ToolEventKind::Ended(end));
     }
 }
 

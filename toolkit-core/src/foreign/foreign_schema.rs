@@ -106,10 +106,7 @@ fn remove_keyword(schema: &mut Value, path: &str) -> Option<Value> {
 fn hidden_choice(schema: &Value) -> Option<&str> {
     for (keyword, value) in schema.as_object()? {
         let found = match Keyword::find(keyword).map(|keyword| (keyword.holds, keyword.role)) {
-            Some((Holds::NamedSchemas, _)) => {
-                let mut names = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-                names.find(|name| hides_text(name))
-            }
+            Some((Holds::NamedSchemas, _)) => hidden_name(value),
             Some((Holds::Values | Holds::Names | Holds::NamedNames | Holds::Any, Role::Assertion)) => {
                 hidden_text(value)
             }
@@ -121,6 +118,10 @@ fn hidden_choice(schema: &Value) -> Option<&str> {
         }
     }
     subschemas(schema).find_map(|inside| hidden_choice(inside.schema))
+}
+
+fn hidden_name(schemas: &Value) -> Option<&str> {
+    schemas.as_object()?.keys().map(String::as_str).find(|name| hides_text(name))
 }
 
 fn hidden_text(value: &Value) -> Option<&str> {
@@ -163,16 +164,26 @@ fn is_remark(keyword: &str) -> bool {
 /// A pattern or the name of a keyword with hidden characters is removed as a whole.
 fn clean_keywords(schema: &mut Value, is_cleaned: fn(&str) -> bool) -> bool {
     let mut has_hidden = false;
-    each_subschema(schema, &mut |keywords| {
-        keywords.retain(|keyword, value| {
-            if !is_cleaned(keyword) || !hides_text(keyword) && hidden_text(value).is_none() {
-                return true;
-            }
-            has_hidden = true;
-            clean_value(value);
-            keyword != "pattern" && !hides_text(keyword)
-        });
-    });
+    each_subschema(schema, &mut |keywords| has_hidden |= clean_values(keywords, is_cleaned));
+    has_hidden
+}
+
+fn clean_values(keywords: &mut Map<String, Value>, is_cleaned: fn(&str) -> bool) -> bool {
+    let mut has_hidden = false;
+    let mut removed = Vec::new();
+    for (keyword, value) in keywords.iter_mut() {
+        if !is_cleaned(keyword) || !hides_text(keyword) && hidden_text(value).is_none() {
+            continue;
+        }
+        has_hidden = true;
+        clean_value(value);
+        if keyword == "pattern" || hides_text(keyword) {
+            removed.push(keyword.clone());
+        }
+    }
+    for keyword in removed {
+        keywords.shift_remove(&keyword);
+    }
     has_hidden
 }
 

@@ -1,5 +1,7 @@
 //! Invisible characters: they can hide text from a human, or change the meaning of text on the screen.
 
+use std::str::Chars;
+
 /// Returns whether the character is invisible and never needed in text for humans.
 ///
 /// These are control characters except line breaks and tabs, direction marks, characters without width,
@@ -68,16 +70,34 @@ fn is_mark(character: char) -> bool {
 }
 
 /// Returns `text` without the characters that `is_removed`, and selectors that choose no form.
-fn visible(text: &str, is_removed: fn(char) -> bool) -> impl Iterator<Item = char> {
-    let mut before = None;
-    text.chars().filter(move |character| {
-        let is_kept =
-            if is_selector(*character) { chooses_form(*character, before) } else { !is_removed(*character) };
-        if is_kept {
-            before = Some(*character);
+fn visible(text: &str, is_removed: fn(char) -> bool) -> Visible<'_> {
+    Visible { characters: text.chars(), before: None, is_removed }
+}
+
+struct Visible<'a> {
+    characters: Chars<'a>,
+    /// The last visible character.
+    before: Option<char>,
+    is_removed: fn(char) -> bool,
+}
+
+impl Iterator for Visible<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        for character in self.characters.by_ref() {
+            let is_visible = if is_selector(character) {
+                chooses_form(character, self.before)
+            } else {
+                !(self.is_removed)(character)
+            };
+            if is_visible {
+                self.before = Some(character);
+                return self.before;
+            }
         }
-        is_kept
-    })
+        None
+    }
 }
 
 /// Returns `text` without hidden characters, which a model may read but a human does not see.

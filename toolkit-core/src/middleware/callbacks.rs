@@ -61,12 +61,7 @@ impl Callbacks {
         self,
         callback: impl Fn(&mut ToolRequest) -> Option<Result<ToolOutput, ToolError>> + Send + Sync + 'static,
     ) -> Self {
-        self.before_async(move |mut request| {
-            ready(match callback(&mut request) {
-                Some(outcome) => ControlFlow::Break(outcome),
-                None => ControlFlow::Continue(request),
-            })
-        })
+        self.before_async(move |request| ready(call_before(&callback, request)))
     }
 
     /// Adds an asynchronous callback before the tool.
@@ -118,6 +113,13 @@ impl Callbacks {
     {
         self.on_error.push(Arc::new(move |request, error| Box::pin(callback(request, error))));
         self
+    }
+}
+
+fn call_before(callback: &impl Fn(&mut ToolRequest) -> Option<Outcome>, mut request: ToolRequest) -> Going {
+    match callback(&mut request) {
+        Some(outcome) => ControlFlow::Break(outcome),
+        None => ControlFlow::Continue(request),
     }
 }
 

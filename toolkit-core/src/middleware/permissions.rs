@@ -315,12 +315,20 @@ impl Permissions {
 impl Middleware for Permissions {
     /// Only patterns of rules to allow calls: the others are in [`Middleware::rules_without_tools`].
     fn tool_patterns(&self) -> Vec<&str> {
-        let allowing = self.rules.iter().filter(|rule| rule.permission == Permission::Allow);
-        allowing.flat_map(PermissionRule::patterns).collect()
+        let mut patterns = Vec::new();
+        for rule in &self.rules {
+            if rule.permission == Permission::Allow {
+                patterns.extend(rule.patterns());
+            }
+        }
+        patterns
     }
 
     fn rules_without_tools(&self, registry: &ToolRegistry) -> Vec<BuildProblem> {
-        let mut problems: Vec<_> = self.rules.iter().flat_map(|rule| rule.without_tools(registry)).collect();
+        let mut problems = Vec::new();
+        for rule in &self.rules {
+            problems.extend(rule.without_tools(registry));
+        }
         let mut rules = self.rules.iter();
         if let Some(for_all) = rules.find(|rule| rule.is_for_all()) {
             problems.extend(rules.filter_map(|rule| rule.after_rule_for_all(for_all)));
@@ -355,7 +363,7 @@ impl Middleware for Permissions {
         let tool = request.definition().name.clone();
         let grants = request.context().run().map_or(&self.without_run, RunContext::grants).clone();
         // Without a run, batches may belong to different users.
-        let batch = request.context().run().is_none().then(|| request.batch());
+        let batch = if request.context().run().is_some() { None } else { Some(request.batch()) };
         let turn = grants.turn(tool.as_str(), &reason, batch);
         let _turn = turn.lock().await;
         // This approval may change the arguments.

@@ -53,7 +53,10 @@ impl CallArguments {
     /// # Errors
     /// A rule could not read the arguments, so the call does not run.
     pub(crate) fn for_tool(&self) -> Result<&str, ToolError> {
-        self.normal.get().map_or(Ok(self.as_str()), |normal| normal.as_deref().map_err(Clone::clone))
+        match self.normal.get() {
+            Some(normal) => normal.as_deref().map_err(Clone::clone),
+            None => Ok(self.as_str()),
+        }
     }
 
     /// Returns the value of the tool's lane parameter, if the arguments are valid.
@@ -184,12 +187,18 @@ impl ToolRequest {
     /// The arguments violate the contract of the tool.
     pub fn arguments_json(&self) -> Result<String, ToolError> {
         let text = self.arguments.normal().map_err(|error| self.error_of_tool(error))?;
-        Json::parse(text).map(|json| json.compact()).map_err(|error| not_json(text, &error))
+        match Json::parse(text) {
+            Ok(json) => Ok(json.compact()),
+            Err(error) => Err(not_json(text, &error)),
+        }
     }
 
     /// Returns the error of the call, or else `error`.
     fn error_of_tool(&self, error: &ToolError) -> ToolError {
-        self.validate().err().unwrap_or_else(|| error.clone())
+        match self.validate() {
+            Ok(()) => error.clone(),
+            Err(of_call) => of_call,
+        }
     }
 
     /// Returns the [normal form](Self::arguments_value) as compact JSON with sorted members.

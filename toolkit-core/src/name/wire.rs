@@ -71,8 +71,11 @@ impl NameRule {
     }
 
     pub(super) fn characters(&self) -> String {
-        let punctuation = self.punctuation.chars();
-        punctuation.fold("A-Z a-z 0-9".to_owned(), |text, character| format!("{text} {character}"))
+        let mut characters = "A-Z a-z 0-9".to_owned();
+        for character in self.punctuation.chars() {
+            characters.extend([' ', character]);
+        }
+        characters
     }
 
     /// Returns whether the provider accepts a name.

@@ -111,13 +111,22 @@ impl Truncation {
             texts => Cow::Owned(texts.join("\n")),
         };
         let is_json = matches!(output.content(), [Content::Json(_)]);
-        let mut kept = self.shorten_text(limit, tool, call_id, &text, is_json, given_up).await;
-        if kept.is_some() {
-            output.change_content(|content| match text_of(&content) {
-                Some(_) => kept.take().filter(|kept| !kept.is_empty()).map(Content::Text),
-                None => Some(content),
-            });
+        let Some(shortened) = self.shorten_text(limit, tool, call_id, &text, is_json, given_up).await else {
+            return output;
+        };
+        // The shortened text stands in the place of the first text.
+        let mut first = Some(shortened);
+        let mut contents = Vec::new();
+        for content in output.take_content() {
+            if text_of(&content).is_none() {
+                contents.push(content);
+            } else if let Some(text) = first.take()
+                && !text.is_empty()
+            {
+                contents.push(Content::Text(text));
+            }
         }
+        output.set_content(contents);
         output
     }
 

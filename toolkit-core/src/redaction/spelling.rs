@@ -96,13 +96,16 @@ fn is_hex(digits: &str) -> bool {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+fn hex_digit(byte: u8) -> Option<u32> {
+    char::from(byte).to_digit(16)
+}
+
 /// Returns the character of `%2F`, or of several escapes for its bytes.
 fn url_escape(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::new();
     for part in text.as_bytes().chunks(3).take(4) {
         let [b'%', high, low] = part else { break };
-        let digit = |byte: &u8| char::from(*byte).to_digit(16);
-        let byte = digit(high)? * 16 + digit(low)?;
+        let byte = hex_digit(*high)? * 16 + hex_digit(*low)?;
         bytes.push(u8::try_from(byte).ok()?);
         if let Ok(character) = std::str::from_utf8(&bytes) {
             return Some((character.chars().next()?, bytes.len() * 3));

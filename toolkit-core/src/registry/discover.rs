@@ -120,15 +120,17 @@ impl Discovery {
             }
         }
         BuildError::unless_empty(problems)?;
-        let mut found: Vec<Selected<'_>> =
-            tools.into_iter().filter(|(.., tool)| self.filter.matches(tool.definition())).collect();
+        tools.retain(|(.., tool)| self.filter.matches(tool.definition()));
         // The linker's order varies; sorting makes errors stable.
-        sort_by(&mut found, |one, other| name_and_place(one).cmp(&name_and_place(other)));
+        sort_by(&mut tools, |one, other| name_and_place(one).cmp(&name_and_place(other)));
         let mut registry = ToolRegistry::new();
-        for same in found.chunk_by(|(.., one), (.., other)| one.definition().name == other.definition().name)
+        for same in tools.chunk_by(|(.., one), (.., other)| one.definition().name == other.definition().name)
         {
-            let same = same.iter().map(|(_, registration, tool)| (registration.krate(), tool.clone()));
-            self.insert_same(&mut registry, same.collect());
+            let mut with_crates = Vec::with_capacity(same.len());
+            for (_, registration, tool) in same {
+                with_crates.push((registration.krate(), tool.clone()));
+            }
+            self.insert_same(&mut registry, with_crates);
         }
         registry.check().map(|()| registry)
     }

@@ -117,7 +117,13 @@ impl ToolRegistry {
 
     /// Returns the disabled tools with their reasons, sorted by name.
     pub fn disabled(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &str)> {
-        self.entries().into_iter().filter_map(|entry| Some((&entry.tool, entry.disabled.as_deref()?)))
+        let mut disabled = Vec::new();
+        for entry in self.entries() {
+            if let Some(reason) = &entry.disabled {
+                disabled.push((&entry.tool, &**reason));
+            }
+        }
+        disabled.into_iter()
     }
 
     /// Returns the tool called `name`, disabled or not.

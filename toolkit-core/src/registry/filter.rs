@@ -133,8 +133,11 @@ impl ToolFilter {
 
     /// Returns a problem for each included pattern that matches `tools` only without their namespaces.
     pub(super) fn bare_names(&self, tools: &[&ToolName]) -> Vec<BuildProblem> {
-        let patterns = self.include.iter().flatten();
-        patterns.filter_map(|pattern| pattern.bare_name("tool", tools)).collect()
+        let mut problems = Vec::new();
+        for pattern in self.include.iter().flatten() {
+            problems.extend(pattern.bare_name("tool", tools));
+        }
+        problems
     }
 
     /// Returns a problem for each unknown included name or namespace.

@@ -1,6 +1,7 @@
 //! Merging registries.
 
 use super::{RegisteredTool, ToolRegistry};
+use crate::context::State;
 use crate::definition::{BoundTool, Tool};
 use crate::error::BuildError;
 use crate::schema::__private::sort_by;
@@ -17,6 +18,16 @@ pub enum Collision {
     Keep,
     /// The new tool replaces it.
     Replace,
+}
+
+impl RegisteredTool {
+    /// Gives the tool and its original the state of their registry.
+    fn bind(&mut self, state: &Arc<State>) {
+        self.tool = Arc::new(BoundTool::new(self.tool.clone(), state.clone()));
+        if let Some(original) = self.original.take() {
+            self.original = Some(Arc::new(BoundTool::new(original, state.clone())));
+        }
+    }
 }
 
 impl ToolRegistry {
@@ -50,10 +61,7 @@ impl ToolRegistry {
 
     /// Adds the tools, state, rules and limits of `other`, and records a problem for each refused tool.
     fn absorb(&mut self, other: Self, collision: Collision) {
-        self.switches.extend(other.switches, |name| {
-            let entries = [&self.tools, &other.tools].into_iter().filter_map(|tools| tools.get(name));
-            entries.map(|entry| entry.tool.definition()).collect()
-        });
+        self.switches.extend(other.switches, [&self.tools, &other.tools]);
         let mut entries: Vec<RegisteredTool> = other.tools.into_values().collect();
         sort_by(&mut entries, |a, b| a.name().cmp(b.name()));
         self.problems.extend(other.problems);
@@ -63,15 +71,12 @@ impl ToolRegistry {
             self.state = Some(Arc::new(own.with_run_states_of(state)));
         }
         let state = other.state.filter(|state| !state.is_empty());
-        let bound = |tool: Arc<dyn Tool>| match &state {
-            Some(state) => Arc::new(BoundTool::new(tool, state.clone())) as Arc<dyn Tool>,
-            None => tool,
-        };
-        for RegisteredTool { tool, original, .. } in entries {
-            let tool = bound(tool);
-            let original = original.map(bound);
-            let name = tool.definition().name.clone();
-            match (collision, self.tools.contains_key(name.as_str())) {
+        for mut added in entries {
+            if let Some(state) = &state {
+                added.bind(state);
+            }
+            let RegisteredTool { tool, original, .. } = added;
+            match (collision, self.has(&tool.definition().name)) {
                 (Collision::Keep, true) => {}
                 (Collision::Replace, true) => {
                     let entry = self.insert(tool);

@@ -1,7 +1,7 @@
 //! Namespaces of a registry: moving, replacing and splitting off.
 
 use super::{Collision, RegisteredTool, ToolRegistry};
-use crate::definition::{AdaptedTool, Tool, ToolDefinition};
+use crate::definition::{AdaptedTool, Tool};
 use crate::error::BuildError;
 use crate::name::{NameError, Separator, ToolName, normalize};
 use crate::schema::__private::distinct;
@@ -31,10 +31,7 @@ impl ToolRegistry {
     /// # Errors
     /// A new name is duplicate. The registry is then unchanged.
     pub fn change_separator(&mut self, separator: Separator) -> Result<(), BuildError> {
-        self.rename_all(|name| match name.namespace() {
-            Some(namespace) => name.requalify(Some(namespace), separator),
-            None => Ok(name.clone()),
-        })
+        self.rename_all(|name| with_separator(name, separator))
     }
 
     /// Moves the tools of a namespace into a new registry, with the same state and time limit.
@@ -61,10 +58,9 @@ impl ToolRegistry {
     /// Neither a tool nor a rule has this namespace.
     pub fn spinoff(&mut self, namespace: &str) -> Result<Self, BuildError> {
         let namespace = self.require_namespace(namespace)?;
-        let inside = |definition: &ToolDefinition| definition.name.namespace() == Some(&namespace);
-        let mut part = self.subset(inside);
+        let mut part = self.subset(|definition| definition.name.namespace() == Some(&namespace));
         part.problems = Vec::new();
-        self.tools.retain(|_, entry| !inside(entry.tool.definition()));
+        self.tools.retain(|_, entry| !entry.is_in(&namespace));
         self.switches.tools.retain(|name, _| !part.tools.contains_key(&**name));
         self.cache = self.cache.renewed();
         Ok(part)
@@ -102,16 +98,14 @@ impl ToolRegistry {
         let namespace = normalize(namespace);
         let mut taken = Vec::new();
         for entry in coming.entries() {
-            let Some(known) = self.get_any(entry.name().as_str()) else { continue };
-            if known.definition().name.namespace() != Some(&namespace) {
-                taken.push(known.definition().duplicated_by(entry.tool.definition()));
+            let Some(known) = self.tools.get(entry.name().as_str()) else { continue };
+            if !known.is_in(&namespace) {
+                taken.push(known.tool.definition().duplicated_by(entry.tool.definition()));
             }
         }
         BuildError::unless_empty(taken)?;
         let mut changed = self.clone();
-        changed.tools.retain(|name, entry| {
-            entry.name().namespace() != Some(&namespace) || coming.tools.contains_key(name)
-        });
+        changed.tools.retain(|name, entry| !entry.is_in(&namespace) || coming.tools.contains_key(name));
         for (name, entry) in &mut changed.tools {
             // Only the original changes, for a later `restore`.
             if let Some(original) = &mut entry.original
@@ -135,10 +129,7 @@ impl ToolRegistry {
         if namespaces.len() != 1 {
             return Ok(false);
         }
-        self.rename_all(|name| match name.namespace() {
-            Some(_) => name.requalify(None, Separator::default()),
-            None => Ok(name.clone()),
-        })?;
+        self.rename_all(without_namespace)?;
         Ok(true)
     }
 
@@ -174,6 +165,20 @@ impl ToolRegistry {
 pub(super) fn inside(name: &ToolName, namespace: &str, separator: Separator) -> Result<ToolName, NameError> {
     let method = if name.namespace().is_some() { name.method_name() } else { name.as_str() };
     ToolName::qualified(namespace, method, separator)
+}
+
+fn with_separator(name: &ToolName, separator: Separator) -> Result<ToolName, NameError> {
+    match name.namespace() {
+        Some(namespace) => name.requalify(Some(namespace), separator),
+        None => Ok(name.clone()),
+    }
+}
+
+fn without_namespace(name: &ToolName) -> Result<ToolName, NameError> {
+    match name.namespace() {
+        Some(_) => name.requalify(None, Separator::default()),
+        None => Ok(name.clone()),
+    }
 }
 
 fn under(tool: &Arc<dyn Tool>, name: &ToolName) -> Arc<dyn Tool> {

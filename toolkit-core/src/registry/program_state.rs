@@ -1,7 +1,7 @@
 //! The program's state for the tools of a registry.
 
 use super::ToolRegistry;
-use crate::context::{RunContext, State};
+use crate::context::{RunContext, State, StateNeed};
 use crate::definition::ToolDefinition;
 use crate::error::{BuildError, BuildProblem, ToolFault};
 use std::sync::Arc;
@@ -107,17 +107,23 @@ impl ToolRegistry {
         &'a self,
         definition: &'a ToolDefinition,
     ) -> impl Iterator<Item = (&'static str, BuildProblem)> + 'a {
+        definition.state_needs().iter().filter_map(move |need| self.missing_value(definition, need))
+    }
+
+    fn missing_value(
+        &self,
+        definition: &ToolDefinition,
+        need: &StateNeed,
+    ) -> Option<(&'static str, BuildProblem)> {
         let state = self.state.as_deref();
-        definition.state_needs().iter().filter_map(move |need| {
-            if need.is_met || state.is_some_and(|state| state.has(need)) {
-                return None;
-            }
-            let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
-            if need.is_optional() && within.is_none() {
-                return None;
-            }
-            let type_name = need.type_name();
-            Some((type_name, definition.problem(ToolFault::MissingState { type_name, within })))
-        })
+        if need.is_met || state.is_some_and(|state| state.has(need)) {
+            return None;
+        }
+        let within = state.and_then(|state| state.pointer_around(need)).or(need.within);
+        if need.is_optional() && within.is_none() {
+            return None;
+        }
+        let type_name = need.type_name();
+        Some((type_name, definition.problem(ToolFault::MissingState { type_name, within })))
     }
 }

@@ -97,10 +97,7 @@ impl RenderCache {
     }
 
     pub(super) fn sorted(&self, registry: &ToolRegistry) -> &[Arc<dyn Tool>] {
-        self.sorted.get_or_init(|| {
-            let callable = registry.entries().into_iter().filter(|entry| entry.is_callable());
-            callable.map(|entry| entry.tool.clone()).collect()
-        })
+        self.sorted.get_or_init(|| callable_tools(registry))
     }
 
     /// Returns the tool name for a `spelling` under any known naming rule.
@@ -187,10 +184,27 @@ impl RenderCache {
             tools.iter().map(|tool| tool.definition().published(call_reason)).collect();
         let definitions: Vec<&ToolDefinition> = published.iter().map(|definition| &**definition).collect();
         let earlier = self.earlier.get(&key);
+        let names = self.names(registry, format.name_rule());
         let (list, fragments) =
-            format.render(&definitions, &self.names(registry, format.name_rule()), &mut |index| {
-                earlier?.fragment(tools.get(index)?).cloned()
-            });
+            format.render(&definitions, &names, &mut |index| earlier_fragment(earlier, tools.get(index)));
         Rendering { list, tools: tools.into_owned(), fragments, key }
     }
+}
+
+fn callable_tools(registry: &ToolRegistry) -> Vec<Arc<dyn Tool>> {
+    let mut tools = Vec::new();
+    for entry in registry.entries() {
+        if entry.is_callable() {
+            tools.push(entry.tool.clone());
+        }
+    }
+    tools
+}
+
+/// Returns the fragment of an unchanged tool.
+fn earlier_fragment<F: ToolFormat>(
+    earlier: Option<&Rendering<F>>,
+    tool: Option<&Arc<dyn Tool>>,
+) -> Option<Arc<F::Fragment>> {
+    earlier?.fragment(tool?).cloned()
 }

@@ -71,8 +71,11 @@ impl ToolRegistry {
         let mut target = self.target(name, arguments)?;
         let Rewritten { arguments: rewritten, called_as, .. } = target.take_rewritten();
         let context = self.context_of(target.definition, called_as, None);
-        guarded(|| check(&**target.tool, rewritten.as_deref().unwrap_or(arguments), &context))
-            .unwrap_or_else(|panicked| Err(panicked.of_call(&context)))
+        let text = rewritten.as_deref().unwrap_or(arguments);
+        match guarded(|| check(&**target.tool, text, &context)) {
+            Ok(checked) => checked,
+            Err(panicked) => Err(panicked.of_call(&context)),
+        }
     }
 
     #[inline]
@@ -82,9 +85,10 @@ impl ToolRegistry {
         called_as: Option<Box<str>>,
         call_reason: Option<String>,
     ) -> ToolContext {
-        let is_plain = called_as.is_none() && call_reason.is_none();
-        let extras = (!is_plain)
-            .then(|| Box::new(ContextExtras { called_as, call_reason, ..ContextExtras::default() }));
+        let mut extras = None;
+        if called_as.is_some() || call_reason.is_some() {
+            extras = Some(Box::new(ContextExtras { called_as, call_reason, ..ContextExtras::default() }));
+        }
         ToolContext::of_call(definition.name.clone(), None, None, self.state.clone(), extras)
     }
 
@@ -103,7 +107,8 @@ impl ToolRegistry {
             None => {
                 let (tool, arguments) = self.resolve_otherwise(name, text)?;
                 let is_own = matches!(arguments, Cow::Owned(_)) || tool.definition().name.as_str() == name;
-                Ok(self.rewritten(tool, arguments, (!is_own).then(|| name.into())))
+                let called_as = if is_own { None } else { Some(name.into()) };
+                Ok(self.rewritten(tool, arguments, called_as))
             }
         }
     }
@@ -168,6 +173,9 @@ pub(crate) struct Rewritten {
 impl Target<'_> {
     #[inline]
     pub(crate) fn take_rewritten(&mut self) -> Rewritten {
-        self.rewritten.take().map_or_else(Rewritten::default, |rewritten| *rewritten)
+        match self.rewritten.take() {
+            Some(rewritten) => *rewritten,
+            None => Rewritten::default(),
+        }
     }
 }

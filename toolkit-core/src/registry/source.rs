@@ -96,7 +96,9 @@ sources! {
     [T: Tool + 'static, const N: usize] [T; N]: tools => ToolRegistry::recording(tools).into_registry_source();
     [T: Toolset] Arc<T>: toolset => {
         let mut registry = ToolRegistry::new();
-        toolset.tools().into_iter().for_each(|tool| registry.insert_or_record(tool));
+        for tool in toolset.tools() {
+            registry.insert_or_record(tool);
+        }
         registry.into_registry_source()
     };
     [T: Tool + 'static] Vec<T>: tools => ToolRegistry::recording(tools).into_registry_source();

@@ -1,5 +1,6 @@
 //! Rules for disabling tools, with the reasons.
 
+use super::ToolMap;
 use super::filter::TagMatch;
 use crate::definition::ToolDefinition;
 use crate::name::ToolName;
@@ -50,13 +51,16 @@ impl Switches {
     }
 
     /// Adds another registry's rules. Existing rules stay, except that a tool is disabled if either
-    /// registry disables it. `tools` returns the tools with a name.
-    pub(super) fn extend<'a>(&mut self, other: Self, tools: impl Fn(&str) -> Vec<&'a ToolDefinition>) {
+    /// registry disables it. `tools` are those of both registries.
+    pub(super) fn extend(&mut self, other: Self, tools: [&ToolMap; 2]) {
         let names: BTreeSet<Box<str>> = self.tools.keys().chain(other.tools.keys()).cloned().collect();
         for name in names {
             let own = self.tools.get(&name).cloned().flatten();
             let reason = own.or(other.tools.get(&name).cloned().flatten());
-            let named = tools(&name);
+            let mut named = Vec::new();
+            for tools in tools {
+                named.extend(tools.get(&*name).map(|entry| entry.tool.definition()));
+            }
             if reason.is_some() || (self.is_exempt(&name, &named) && other.is_exempt(&name, &named)) {
                 self.tools.insert(name, reason);
             } else {

@@ -42,7 +42,7 @@ impl SyncedTools {
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     ) -> Result<Self, BuildError> {
         let tools = by_name(tools);
-        registry.change(|registry| tools.values().cloned().try_for_each(|tool| registry.register(tool)))?;
+        registry.change(|registry| register_all(registry, &tools))?;
         Ok(Self { registry: registry.clone(), tools })
     }
 
@@ -55,26 +55,23 @@ impl SyncedTools {
     /// and the next update tries again.
     pub fn update(&mut self, latest: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<(ToolName, BuildError)> {
         let mut latest = by_name(latest);
-        let known = &self.tools;
-        let mut edits: Vec<(ToolName, Option<Arc<dyn Tool>>)> = Vec::new();
-        for name in known.keys() {
+        let mut edits = Vec::new();
+        for name in self.tools.keys() {
             if !latest.contains_key(name) {
-                edits.push((name.clone(), None));
+                edits.push(Edit { name: name.clone(), is_known: true, tool: None });
             }
         }
         for (name, tool) in &latest {
-            if known.get(name).is_none_or(|known| known.definition() != tool.definition()) {
-                edits.push((name.clone(), Some(tool.clone())));
+            let known = self.tools.get(name);
+            if known.is_none_or(|known| known.definition() != tool.definition()) {
+                edits.push(Edit { name: name.clone(), is_known: known.is_some(), tool: Some(tool.clone()) });
             }
         }
-        let apply = |registry: &mut ToolRegistry, (name, tool): &(ToolName, Option<Arc<dyn Tool>>)| {
-            apply(registry, known.contains_key(name), name.as_str(), tool.clone())
-        };
         let mut refused = Vec::new();
-        if self.registry.change(|registry| edits.iter().try_for_each(|edit| apply(registry, edit))).is_err() {
-            for edit in &edits {
-                if let Err(error) = self.registry.change(|registry| apply(registry, edit)) {
-                    refused.push((edit.0.clone(), error));
+        if self.registry.change(|registry| apply_all(registry, &edits)).is_err() {
+            for edit in edits {
+                if let Err(error) = self.registry.change(|registry| edit.apply(registry)) {
+                    refused.push((edit.name, error));
                 }
             }
         }
@@ -87,23 +84,44 @@ impl SyncedTools {
     }
 }
 
-fn apply(
-    registry: &mut ToolRegistry,
+/// A change of one tool, from the source to the registry.
+struct Edit {
+    name: ToolName,
+    /// Whether the source had the tool before.
     is_known: bool,
-    name: &str,
+    /// `None` if the source has it no more.
     tool: Option<Arc<dyn Tool>>,
-) -> Result<(), BuildError> {
-    match tool {
-        Some(tool) if !is_known => registry.register(tool),
-        _ if registry.get_any(name).is_none() => Ok(()),
-        None => registry.unregister(name).map(drop),
-        Some(tool) if registry.overridden().any(|overridden| overridden == name) => {
-            let above = registry.restore(name)?;
-            registry.replace(tool)?;
-            registry.override_tool(name, above)
+}
+
+impl Edit {
+    fn apply(&self, registry: &mut ToolRegistry) -> Result<(), BuildError> {
+        let name = self.name.as_str();
+        match self.tool.clone() {
+            Some(tool) if !self.is_known => registry.register(tool),
+            _ if registry.get_any(name).is_none() => Ok(()),
+            None => registry.unregister(name).map(drop),
+            Some(tool) if registry.overridden().any(|overridden| overridden == name) => {
+                let above = registry.restore(name)?;
+                registry.replace(tool)?;
+                registry.override_tool(name, above)
+            }
+            Some(tool) => registry.replace(tool).map(drop),
         }
-        Some(tool) => registry.replace(tool).map(drop),
     }
+}
+
+fn apply_all(registry: &mut ToolRegistry, edits: &[Edit]) -> Result<(), BuildError> {
+    for edit in edits {
+        edit.apply(registry)?;
+    }
+    Ok(())
+}
+
+fn register_all(registry: &mut ToolRegistry, tools: &ToolsByName) -> Result<(), BuildError> {
+    for tool in tools.values() {
+        registry.register(tool.clone())?;
+    }
+    Ok(())
 }
 
 fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> ToolsByName {

@@ -104,11 +104,11 @@ impl ToolRegistry {
     #[must_use]
     pub fn search(&self, query: &str, top_k: usize) -> Vec<ToolMatch> {
         let default = SearchOptions::default();
-        self.cache.index(self).find(
-            query,
-            top_k,
-            self.search.as_ref().map_or(&default, |search| &search.options),
-        )
+        let options = match &self.search {
+            Some(search) => &*search.options,
+            None => &default,
+        };
+        self.cache.index(self).find(query, top_k, options)
     }
 
     /// Returns the search tool `name`, if tool search is on.
@@ -165,8 +165,13 @@ impl ToolRegistry {
     }
 
     /// Returns a problem for each tool with the name of a search tool.
-    pub(super) fn reserved_names(&self) -> impl Iterator<Item = BuildProblem> {
-        let taken = self.search_names().iter().filter_map(|name| self.get_any(name)).map(Tool::definition);
-        taken.map(|definition| definition.problem(ToolFault::ReservedName))
+    pub(super) fn reserved_names(&self) -> Vec<BuildProblem> {
+        let mut problems = Vec::new();
+        for name in self.search_names() {
+            if let Some(tool) = self.get_any(name) {
+                problems.push(tool.definition().problem(ToolFault::ReservedName));
+            }
+        }
+        problems
     }
 }

@@ -46,9 +46,11 @@ enum Step {
 
 type Adapt = dyn Fn(AdaptedTool) -> Result<AdaptedTool, BuildError> + Send + Sync;
 
-fn renamed(tool: AdaptedTool, name: Result<ToolName, NameError>) -> Result<AdaptedTool, BuildError> {
-    let name = name.map_err(|error| tool.definition().illegal_name(error))?;
-    Ok(tool.with_name(name))
+fn renamed(name: Result<ToolName, NameError>, tool: AdaptedTool) -> Result<AdaptedTool, BuildError> {
+    match name {
+        Ok(name) => Ok(tool.with_name(name)),
+        Err(error) => Err(tool.definition().illegal_name(error).into()),
+    }
 }
 
 impl RegistryView {
@@ -80,7 +82,7 @@ impl RegistryView {
     #[must_use]
     pub fn rename(self, name: impl Into<String>, to: impl Into<String>) -> Self {
         let to = to.into();
-        self.adapt(name, move |tool| renamed(tool, ToolName::new(&to)))
+        self.adapt(name, move |tool| renamed(ToolName::new(&to), tool))
     }
 
     /// Renames every tool. `rename` gets the current name and returns the new one.
@@ -89,10 +91,7 @@ impl RegistryView {
         self,
         rename: impl Fn(&ToolName) -> Result<ToolName, NameError> + Send + Sync + 'static,
     ) -> Self {
-        self.adapt_all(move |tool| {
-            let name = rename(&tool.definition().name);
-            renamed(tool, name)
-        })
+        self.adapt_all(move |tool| renamed(rename(&tool.definition().name), tool))
     }
 
     /// Changes the metadata of every tool.
@@ -102,8 +101,8 @@ impl RegistryView {
         change: impl Fn(&ToolDefinition, ToolMetadata) -> ToolMetadata + Send + Sync + 'static,
     ) -> Self {
         self.adapt_all(move |tool| {
-            let definition = tool.definition().clone();
-            Ok(tool.map_metadata(|metadata| change(&definition, metadata)))
+            let metadata = change(tool.definition(), tool.definition().metadata.clone());
+            Ok(tool.map_metadata(|_| metadata))
         })
     }
 
@@ -144,15 +143,16 @@ impl RegistryView {
                     tools.retain(|(tool, _)| filter.matches(tool.definition()));
                 }
                 Step::Adapt(only, change) => {
-                    let is_meant = |name: &ToolName| only.as_ref().is_none_or(|only| only == name.as_str());
                     if let Some(name) = only
-                        && !names.iter().any(|name| is_meant(name))
+                        && !names.iter().any(|known| known.as_str() == name)
                     {
                         shown.problems.push(BuildProblem::unknown_tool("tool", name, names));
                     }
                     let mut kept = Vec::with_capacity(tools.len());
                     for (tool, disabled) in tools {
-                        if !is_meant(&tool.definition().name) {
+                        if let Some(name) = only
+                            && tool.definition().name.as_str() != name
+                        {
                             kept.push((tool, disabled));
                             continue;
                         }

@@ -93,7 +93,7 @@ impl Index {
     /// Returns the words of `tool`; `None` if it was added or replaced later.
     fn words(&self, tool: &Arc<dyn Tool>) -> Option<&Arc<Words>> {
         let entry = self.entry(tool.definition().name.as_str())?;
-        Arc::ptr_eq(&entry.tool, tool).then_some(&entry.words)
+        if Arc::ptr_eq(&entry.tool, tool) { Some(&entry.words) } else { None }
     }
 
     fn entry(&self, name: &str) -> Option<&IndexedTool> {
@@ -113,8 +113,13 @@ impl Index {
             return vec![&entry.tool];
         }
         let plain = plain_name(name);
-        let same = self.entries.iter().filter(|entry| entry.words.plain_name == plain);
-        same.map(|entry| &entry.tool).collect()
+        let mut tools = Vec::new();
+        for entry in &self.entries {
+            if entry.words.plain_name == plain {
+                tools.push(&entry.tool);
+            }
+        }
+        tools
     }
 
     /// Returns at most `top_k` tools: those named `query`, or else the best matches for its words.
@@ -126,8 +131,11 @@ impl Index {
         } else {
             self.rank(query, options)
         };
-        let best = ranked.into_iter().take(top_k);
-        best.map(|(score, tool)| ToolMatch { tool: tool.clone(), score, is_exact }).collect()
+        let mut matches = Vec::with_capacity(ranked.len().min(top_k));
+        for (score, tool) in ranked.into_iter().take(top_k) {
+            matches.push(ToolMatch { tool: tool.clone(), score, is_exact });
+        }
+        matches
     }
 
     /// Returns the tools with words of `query` and their scores, best first.
@@ -209,17 +217,26 @@ struct Wanted {
 
 /// Returns the different words of `query`, without stop words unless there are no others.
 fn wanted(query: &str) -> Vec<Wanted> {
-    let mut stop_words = Vec::new();
-    let mut others = Vec::new();
-    let mut seen = HashSet::new();
-    each_word(query, &mut |text| {
-        let words = if is_stop_word(text) { &mut stop_words } else { &mut others };
+    let mut words = QueryWords::default();
+    each_word(query, &mut |text| words.add(text));
+    if words.others.is_empty() { words.stop_words } else { words.others }
+}
+
+#[derive(Default)]
+struct QueryWords {
+    stop_words: Vec<Wanted>,
+    others: Vec<Wanted>,
+    seen: HashSet<u64>,
+}
+
+impl QueryWords {
+    fn add(&mut self, text: &str) {
+        let words = if is_stop_word(text) { &mut self.stop_words } else { &mut self.others };
         let word = word_key(text);
-        if words.len() < MOST_WORDS && seen.insert(word) {
+        if words.len() < MOST_WORDS && self.seen.insert(word) {
             words.push(Wanted { word, ..Wanted::default() });
         }
-    });
-    if others.is_empty() { stop_words } else { others }
+    }
 }
 
 /// Returns the inverse document frequency of a word in `tools` of `all` tools.
@@ -262,11 +279,13 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self, field: usize, text: &str) {
-        each_word(text, &mut |word| {
-            let count = &mut self.counts.entry(word_key(word)).or_default()[field];
-            *count = count.saturating_add(1);
-            self.lengths[field] = self.lengths[field].saturating_add(1);
-        });
+        each_word(text, &mut |word| self.count(field, word));
+    }
+
+    fn count(&mut self, field: usize, word: &str) {
+        let count = &mut self.counts.entry(word_key(word)).or_default()[field];
+        *count = count.saturating_add(1);
+        self.lengths[field] = self.lengths[field].saturating_add(1);
     }
 
     /// Counts the words in names, descriptions and allowed strings of parameters, `deepest` levels down.

@@ -41,21 +41,31 @@ pub struct ModelError {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// Too many requests were sent.
+    /// Too many requests were sent (status 429).
+    ///
+    /// `.retry(ModelRetry::new(5))` tries five times in place of three.
     RateLimited,
-    /// The provider failed, is overloaded, or cannot answer yet.
+    /// The provider failed, is overloaded, or cannot answer yet (status 409, 425, and others from 500 on).
+    ///
+    /// Wait, or add a [`Fallback`](crate::model::Fallback).
     Unavailable,
     /// The connection failed or was lost.
+    ///
+    /// - `no connection to …`: check the address, the proxy and the network.
     Connection,
     /// The answer did not arrive within the time limit.
+    ///
+    /// - `no answer within … s`: raise the limit with `with_limits(HttpLimits…)`.
     TimedOut,
-    /// The API key is missing or invalid.
+    /// The API key is missing or invalid, or may not use this model (status 401 and 403).
     Unauthorized,
-    /// The provider refused the request.
+    /// The provider refused the request (another status of 400 to 499).
+    ///
+    /// Read its text. Some servers need `with_standard_fields(true)`.
     InvalidRequest,
     /// The request is longer than the context window, or leaves too little of it for the answer.
     ///
-    /// An agent with a compaction shortens the history and asks again.
+    /// An agent with a compaction shortens the history and asks again. Otherwise, take a larger window.
     ContextTooLong,
     /// The provider blocked the prompt or the answer, for example for safety. It would also block a
     /// repetition.
@@ -64,10 +74,16 @@ pub enum ModelErrorKind {
     /// [`Refused`](FinishReason::Refused).
     Blocked,
     /// The response violates the rules of the API.
+    ///
+    /// - `the response of the model's server is not JSON`: the address may be wrong.
     InvalidResponse,
     /// No answer was valid for the requested type. See [`ChatModel::ask`](crate::ChatModel::ask).
+    ///
+    /// Simplify the type, or raise the attempts.
     InvalidAnswer,
     /// The response has no content.
+    ///
+    /// Look at the limit of output tokens.
     Empty,
     /// Another failure.
     Other,

@@ -21,21 +21,29 @@ pub(super) fn each_argument(
     diag: &mut Diag,
     mut parse: impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
 ) {
-    let parser = |input: ParseStream<'_>| {
-        while !input.is_empty() {
-            if let Err(error) = one_argument(input, seen, diag, &mut parse) {
-                diag.push(error);
-                skip_argument(input);
-            }
-            if input.peek(Token![,]) {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        Ok(())
-    };
-    if let Err(error) = parser.parse2(tokens) {
+    let parsed =
+        Parser::parse2(|input: ParseStream<'_>| all_arguments(input, seen, diag, &mut parse), tokens);
+    if let Err(error) = parsed {
         diag.push(error);
     }
+}
+
+fn all_arguments(
+    input: ParseStream<'_>,
+    seen: &mut Vec<Ident>,
+    diag: &mut Diag,
+    parse: &mut impl FnMut(&Ident, ParseStream<'_>, &mut Diag) -> syn::Result<()>,
+) -> syn::Result<()> {
+    while !input.is_empty() {
+        if let Err(error) = one_argument(input, seen, diag, parse) {
+            diag.push(error);
+            skip_argument(input);
+        }
+        if input.peek(Token![,]) {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    Ok(())
 }
 
 fn one_argument(
@@ -200,9 +208,11 @@ pub(super) fn pairs(input: ParseStream<'_>, diag: &mut Diag) -> syn::Result<Vec<
     let list;
     parenthesized!(list in input);
     let mut pairs = Vec::new();
-    each_argument(list.parse()?, &mut Vec::new(), diag, |name, input, _| {
-        pairs.push((name.clone(), value(input)?));
-        Ok(())
-    });
+    each_argument(list.parse()?, &mut Vec::new(), diag, |name, input, _| add_pair(&mut pairs, name, input));
     Ok(pairs)
+}
+
+fn add_pair(pairs: &mut Vec<(Ident, Expr)>, name: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    pairs.push((name.clone(), value(input)?));
+    Ok(())
 }

@@ -4,6 +4,7 @@ use crate::diag::Diag;
 use crate::draft::find_ident;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
+use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Expr, Field, Generics, Path, Token, WherePredicate, parenthesized, parse_quote};
 
 pub(super) fn is_serde_or_schemars(attr: &Attribute) -> bool {
@@ -50,20 +51,22 @@ pub(super) fn attribute_arguments(
     let mut arguments = Vec::new();
     for attr in attrs.iter().filter(|attr| is_wanted(attr)) {
         // serde reports the errors.
-        let _ = attr.parse_nested_meta(|meta| {
-            let mut value = None;
-            if meta.input.peek(Token![=]) {
-                value = Some(meta.value()?.parse()?);
-            } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
-                let list;
-                parenthesized!(list in meta.input);
-                list.parse::<TokenStream>()?;
-            }
-            arguments.push((meta.path, value));
-            Ok(())
-        });
+        let _ = attr.parse_nested_meta(|meta| add_argument(&mut arguments, meta));
     }
     arguments
+}
+
+fn add_argument(arguments: &mut Vec<(Path, Option<Expr>)>, meta: ParseNestedMeta<'_>) -> syn::Result<()> {
+    let mut value = None;
+    if meta.input.peek(Token![=]) {
+        value = Some(meta.value()?.parse()?);
+    } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
+        let list;
+        parenthesized!(list in meta.input);
+        list.parse::<TokenStream>()?;
+    }
+    arguments.push((meta.path, value));
+    Ok(())
 }
 
 /// Returns the `Default` bounds that serde infers from `default`, and schemars does not.

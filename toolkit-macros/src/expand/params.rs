@@ -51,7 +51,7 @@ pub(super) fn specs(model: &Model<'_>) -> TokenStream {
             Ok(description) if !description.is_empty() => format!("{name}\n{description}"),
             _ => name.clone(),
         };
-        let expression = literal.is_err().then_some(description);
+        let expression = if literal.is_err() { Some(description) } else { None };
         let extras = extras(model, index, param, expression);
         specs.push(quote!(__toolkit::ParamSpec {
             text: #text,

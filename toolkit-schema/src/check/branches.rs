@@ -9,7 +9,7 @@ use crate::json::{Json, Kind};
 use crate::normal::is_untagged;
 use crate::plan::constrains;
 use crate::reference::resolve;
-use crate::types::names;
+use crate::types::has_name;
 use crate::violation::ViolationKind;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -27,7 +27,8 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         value: &Json<'v>,
     ) {
         let is_of_type = self.is_of_type(branches);
-        if is_of_type && self.checks.refuses_unclear && self.is_unclear(keyword, branches, value) {
+        let may_be_unclear = is_of_type && self.checks.refuses_unclear && keyword == "anyOf";
+        if may_be_unclear && self.is_unclear(branches, value) {
             let message = "a list here may also be read as an object; write the object with its names";
             return self.add(ViolationKind::Constraint, message.to_owned());
         }
@@ -70,39 +71,50 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     /// Returns whether a Rust type would decode a list as an earlier variant's struct, although it has a
     /// later variant's structure.
-    fn is_unclear(&mut self, keyword: &str, branches: &'a [Value], value: &Json<'v>) -> bool {
+    fn is_unclear(&mut self, branches: &'a [Value], value: &Json<'v>) -> bool {
         let Kind::Array(items) = &value.kind else { return false };
-        for branch in branches.iter().filter(|_| keyword == "anyOf") {
-            let Some(own) = resolve(self.root, branch).filter(|_| may_be(self.root, branch, "object")) else {
-                if self.has_structure(branch, value) {
-                    return false;
+        for branch in branches {
+            if let Some(object) = resolve(self.root, branch)
+                && may_be(self.root, branch, "object")
+            {
+                if self.are_fields(object, items) {
+                    return true;
                 }
-                continue;
-            };
-            let fields = own.get("properties").and_then(Value::as_object);
-            let mut left = fields.into_iter().flatten();
-            let are_fields = items
-                .iter()
-                .all(|item| left.next().is_some_and(|(_, field)| self.has_structure(field, item)));
-            let is_required = |name: &String| names(own.get("required")).any(|required| required == name);
-            if are_fields && fields.is_some() && !left.any(|(name, _)| is_required(name)) {
-                return true;
+            } else if self.has_structure(branch, value) {
+                return false;
             }
         }
         false
     }
 
+    /// Returns whether items may be a struct's fields, in order and with all required ones.
+    fn are_fields(&mut self, object: &'a Value, items: &[Json<'v>]) -> bool {
+        let Some(fields) = object.get("properties").and_then(Value::as_object) else { return false };
+        let mut left = fields.iter();
+        for item in items {
+            let Some((_, field)) = left.next() else { return false };
+            if !self.has_structure(field, item) {
+                return false;
+            }
+        }
+        left.all(|(name, _)| !has_name(object.get("required"), name))
+    }
+
     /// Returns whether a union comes from the variants of a Rust type. Each variant has a type or takes any
     /// value, while a branch with constraints alone comes from an attribute.
     pub(super) fn is_of_type(&self, branches: &'a [Value]) -> bool {
-        let has_type = |branch: &Value| {
-            let own = resolve(self.root, branch).and_then(Value::as_object);
-            own.is_none_or(|own| {
-                let kinds = ["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf", "properties"];
-                kinds.iter().any(|keyword| own.contains_key(*keyword)) || !constrains(own, &[])
-            })
-        };
-        self.origin == Origin::RustType && branches.iter().all(has_type)
+        if self.origin != Origin::RustType {
+            return false;
+        }
+        let kinds = ["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf", "properties"];
+        for branch in branches {
+            let Some(Value::Object(keywords)) = resolve(self.root, branch) else { continue };
+            let has_kind = kinds.iter().any(|keyword| keywords.contains_key(*keyword));
+            if !has_kind && constrains(keywords, &[]) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Returns the discriminator of the object branches, without tags for `anyOf`, the schema of untagged
@@ -135,21 +147,9 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         match (fitting, value.members(), self.choice(keyword, branches), closest) {
             (2.., ..) => self.add_mismatch(ViolationKind::Constraint, schema, SEVERAL, value),
             (_, Some(_), Some(Discriminator::Tag(name, allowed)), _)
-                if value.get(name).is_none_or(|given| !allowed.iter().any(|tag| is_equal(tag, given))) =>
+                if !has_tag(value.get(name), &allowed) =>
             {
-                let tag = json!({"enum": allowed});
-                self.at_member(name, |this| match value.get(name) {
-                    Some(given) => {
-                        let schema = Cow::Owned(tag);
-                        let text = given.text;
-                        let message = Message::Mismatch { schema, keyword: "enum", text };
-                        this.add_found(ViolationKind::WrongType, message, true);
-                    }
-                    None => {
-                        let expected = describe_in(this.root, &tag);
-                        this.add(ViolationKind::Missing, missing(expected));
-                    }
-                });
+                self.at_member(name, |this| this.add_wrong_tag(&allowed, value.get(name)));
             }
             (_, Some(_), Some(Discriminator::Members(names)), _)
                 if !names.iter().any(|name| value.get(name).is_some()) =>
@@ -161,10 +161,26 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         }
     }
 
+    /// Adds a violation for a tag that is absent or not among `allowed`.
+    fn add_wrong_tag(&mut self, allowed: &[&Value], given: Option<&Json<'v>>) {
+        let tag = json!({"enum": allowed});
+        let Some(Json { text, .. }) = given else {
+            let expected = describe_in(self.root, &tag);
+            return self.add(ViolationKind::Missing, missing(expected));
+        };
+        let message = Message::Mismatch { schema: Cow::Owned(tag), keyword: "enum", text };
+        self.add_found(ViolationKind::WrongType, message, true);
+    }
+
     /// Returns whether a branch's violations are all inside the value, and so explain it.
     fn explain(&self, found: &[Found<'a, 'v>]) -> bool {
         found.iter().all(|found| found.path.len() > self.path.len())
     }
+}
+
+fn has_tag(given: Option<&Json<'_>>, allowed: &[&Value]) -> bool {
+    let Some(given) = given else { return false };
+    allowed.iter().any(|tag| is_equal(tag, given))
 }
 
 /// Returns the branches that match the value's type and tag.
@@ -175,14 +191,20 @@ pub(crate) fn candidates<'a>(
     value: &Json<'_>,
 ) -> Vec<&'a Value> {
     let by_member = matches!(choice, Some(Discriminator::Members(_)));
-    let may_be_of = |branch: &&Value| match &value.kind {
-        Kind::Object(_) => {
-            may_be(root, branch, "object")
-                && !has_other_tag(root, branch, choice, value)
-                && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
+    let mut candidates = Vec::new();
+    for branch in branches {
+        let is_candidate = match &value.kind {
+            Kind::Object(_) => {
+                may_be(root, branch, "object")
+                    && !has_other_tag(root, branch, choice, value)
+                    && (!by_member || only_member(root, branch).is_none_or(|name| value.get(name).is_some()))
+            }
+            Kind::Array(_) => may_be(root, branch, "array"),
+            _ => true,
+        };
+        if is_candidate {
+            candidates.push(branch);
         }
-        Kind::Array(_) => may_be(root, branch, "array"),
-        _ => true,
-    };
-    branches.iter().filter(may_be_of).collect()
+    }
+    candidates
 }

@@ -61,23 +61,26 @@ impl<'a> Found<'a, '_> {
         let message = match self.message {
             Message::Text(text) => text,
             Message::Unknown { schema, name, object } => {
-                let object = Json::parse(object).ok();
-                let names = object.map(|object| checks.member_names(schema, &object));
-                no_such_property(&name, names.into_iter().flatten())
+                let names = Json::parse(object).map(|object| checks.member_names(schema, &object));
+                no_such_property(&name, names.unwrap_or_default().into_iter())
             }
             Message::Mismatch { schema, keyword, text } => {
                 // Only strings are compared with expected values.
                 let value = if text.starts_with('"') { Json::parse(text).ok() } else { None };
                 let expected = match keyword {
-                    SEVERAL => Some("a value that fits exactly one of the alternatives".to_owned()),
-                    _ => expected(root, &schema, keyword, value.as_ref()),
+                    SEVERAL => "a value that fits exactly one of the alternatives".to_owned(),
+                    _ => or_another(expected(root, &schema, keyword, value.as_ref())),
                 };
-                let expected = expected.unwrap_or_else(|| "another value".to_owned());
                 format!("expected {expected}, got {}", value_in_words(text))
             }
         };
         Violation::new(self.path, self.kind, message)
     }
+}
+
+/// Returns a description of values, or else words for any other value.
+fn or_another(description: Option<String>) -> String {
+    description.unwrap_or_else(|| "another value".to_owned())
 }
 
 /// Describes the expected values, for a violation of `keyword`.
@@ -87,7 +90,7 @@ pub(super) fn expected(
     keyword: &str,
     value: Option<&Json<'_>>,
 ) -> Option<String> {
-    let inner = |schema: &Value| describe_in(root, schema).unwrap_or_else(|| "another value".to_owned());
+    let inner = |schema: &Value| or_another(describe_in(root, schema));
     match (keyword, schema.get(keyword)) {
         ("not", Some(not)) => return Some(format!("anything else than {}", inner(not))),
         ("contains", Some(item)) => return Some(format!("array with {} among its items", inner(item))),
@@ -95,13 +98,17 @@ pub(super) fn expected(
         _ => {}
     }
     // A copy of a deeper schema could exhaust the stack.
-    let mut plain = schema.as_object().filter(|_| !nests_deeper(schema, MAX_DEPTH))?.clone();
-    if !keyword.ends_with("Of") {
-        plain.retain(|own, _| keyword.is_empty() || !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
+    if nests_deeper(schema, MAX_DEPTH) {
+        return None;
     }
-    let plain = Value::Object(plain);
-    describe_for(root, &plain, value).or_else(|| {
-        let mut keywords = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
-        keywords.find_map(|(keyword, value)| phrase(keyword, value))
-    })
+    let mut plain = schema.clone();
+    let keywords = plain.as_object_mut()?;
+    if !keyword.ends_with("Of") && !keyword.is_empty() {
+        keywords.retain(|own, _| !matches!(own.as_str(), "$ref" | "anyOf" | "oneOf"));
+    }
+    if let Some(words) = describe_for(root, &plain, value) {
+        return Some(words);
+    }
+    let mut violated = plain.as_object()?.iter().filter(|(own, _)| keyword.is_empty() || *own == keyword);
+    violated.find_map(|(own, limit)| phrase(own, limit))
 }

@@ -5,10 +5,10 @@ use super::{Origin, Search, expected, missing, refused_name};
 use crate::describe::describe_in;
 use crate::index::{AddressMap, Names, address};
 use crate::json::{Json, Kind, quoted};
-use crate::keyword::{Role, subschemas};
-use crate::properties::{item_schema, member_schemas};
+use crate::keyword::{Role, Subschema, subschemas};
+use crate::properties::{item_schema, member_schemas, property};
 use crate::reference::referenced;
-use crate::types::names;
+use crate::types::{has_name, names};
 use crate::violation::ViolationKind;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -31,9 +31,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
             self.at_member(name, |this| this.inspect_member(schema, name, value));
         }
         self.inspect_required(schema, members);
-        let dependent = schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten();
-        for (_, needs) in dependent.filter(|(name, _)| members.iter().any(|(given, _)| given == *name)) {
-            self.inspect(needs, object);
+        for (name, needs) in schema.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten() {
+            if members.iter().any(|(given, _)| given == name) {
+                self.inspect(needs, object);
+            }
         }
         if schema.get("unevaluatedProperties").is_some() {
             self.inspect_unevaluated(schema, members, object);
@@ -42,26 +43,25 @@ impl<'a, 'v> Search<'a, 'v, '_> {
 
     fn inspect_member(&mut self, schema: &'a Value, name: &str, value: &Json<'v>) {
         let (named, other) = member_schemas(schema, name);
-        // A Rust type treats `null` for an optional member as absence.
-        let is_absent = |property: &Value| {
-            let has_default = property.get("default").is_some_and(|default| !default.is_null());
-            self.origin == Origin::RustType && matches!(value.kind, Kind::Null) && !has_default
-        };
-        let is_required = || names(schema.get("required")).any(|required| required == name);
-        let named: Vec<&'a Value> = named.into_iter().filter(|it| !is_absent(it) || is_required()).collect();
-        for of_name in named {
-            self.inspect_whole(of_name, value);
+        for property in named {
+            if !self.is_absent(property, value) || has_name(schema.get("required"), name) {
+                self.inspect_whole(property, value);
+            }
         }
         match other {
-            Some(Value::Bool(false)) => {
-                self.add(ViolationKind::Unknown, refused_name(schema, name));
-            }
+            Some(Value::Bool(false)) => self.add(ViolationKind::Unknown, refused_name(schema, name)),
             Some(other) => self.inspect_whole(other, value),
             None => {}
         }
         if let Some(of_names) = schema.get("propertyNames") {
             self.inspect_name(of_names, name);
         }
+    }
+
+    /// Returns whether a Rust type takes `null` for the absence of an optional member.
+    fn is_absent(&self, property: &Value, value: &Json<'v>) -> bool {
+        let has_default = !property.get("default").is_none_or(Value::is_null);
+        self.origin == Origin::RustType && matches!(value.kind, Kind::Null) && !has_default
     }
 
     fn inspect_required(&mut self, schema: &'a Value, members: &[(Cow<'v, str>, Json<'v>)]) {
@@ -74,12 +74,22 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         for (name, _) in members {
             given.add(Cow::Borrowed(&**name));
         }
-        let dependent = dependent.and_then(Value::as_object).into_iter().flatten();
-        let needed = dependent.filter(|(name, _)| given.contains(name));
-        let needed = needed.flat_map(|(_, needs)| names(Some(needs)));
-        for name in names(required).chain(needed).filter(|name| !given.contains(name)) {
-            let property = schema.get("properties").and_then(|properties| properties.get(name));
-            let message = missing(property.and_then(|property| describe_in(self.root, property)));
+        for name in names(required) {
+            self.require(schema, name, &given);
+        }
+        for (name, needs) in dependent.and_then(Value::as_object).into_iter().flatten() {
+            if given.contains(name) {
+                for needed in names(Some(needs)) {
+                    self.require(schema, needed, &given);
+                }
+            }
+        }
+    }
+
+    /// Adds a violation if the member called `name` is not given.
+    fn require(&mut self, schema: &'a Value, name: &str, given: &Names<'_>) {
+        if !given.contains(name) {
+            let message = missing(property(schema, name).and_then(|own| describe_in(self.root, own)));
             self.at_member(name, |this| this.add(ViolationKind::Missing, message));
         }
     }
@@ -93,19 +103,14 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let Some(rest) = schema.get("unevaluatedProperties") else { return };
         let evaluating = self.evaluating(schema, object);
         for (name, value) in members {
-            let own = |schema: &Value| {
-                let (named, other) = member_schemas(schema, name);
-                !named.is_empty() || other.is_some()
-            };
-            if !evaluating.iter().any(|schema| own(schema)) {
-                self.at_member(name, |this| match rest {
-                    Value::Bool(false) => {
-                        let message =
-                            Message::Unknown { schema, name: name.to_string(), object: object.text };
-                        this.add_found(ViolationKind::Unknown, message, true);
-                    }
-                    rest => this.inspect(rest, value),
-                });
+            if evaluating.iter().any(|schema| has_schema_for(schema, name)) {
+                continue;
+            }
+            if *rest == Value::Bool(false) {
+                let message = Message::Unknown { schema, name: name.to_string(), object: object.text };
+                self.at_member(name, |this| this.add_found(ViolationKind::Unknown, message, true));
+            } else {
+                self.at_member(name, |this| this.inspect(rest, value));
             }
         }
     }
@@ -118,20 +123,13 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let mut at = 0;
         while let Some(schema) = found.get(at).copied() {
             at += 1;
-            let target = referenced(self.root, schema);
             let condition = schema.get("if").map(|condition| self.fits(condition, value));
-            let inside = subschemas(schema).filter_map(|inside| match inside.keyword {
-                "not" => None,
-                "if" | "then" if condition != Some(true) => None,
-                "else" if condition != Some(false) => None,
-                "dependentSchemas" if inside.key.as_deref().and_then(|name| value.get(name)).is_none() => {
-                    None
+            let inner = subschemas(schema).filter(|inside| is_applied(inside, condition, value));
+            for part in referenced(self.root, schema).into_iter().chain(inner.map(|inside| inside.schema)) {
+                if seen.insert(address(part), ()) && self.left > 0 && self.fits(part, value) {
+                    found.push(part);
                 }
-                _ if inside.role == Role::InPlace => Some(inside.schema),
-                _ => None,
-            });
-            let new = target.into_iter().chain(inside).filter(|inside| seen.insert(address(inside), ()));
-            found.extend(new.filter(|inside| self.left > 0 && self.fits(inside, value)).collect::<Vec<_>>());
+            }
         }
         found
     }
@@ -142,9 +140,10 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         let depth = self.depth + self.open.len();
         let is_allowed = self.checks.fits(schema, &value, &mut self.left, depth);
         if self.left > 0 && !is_allowed {
-            let expected = expected(self.root, schema, "", None);
-            let expected = expected.map(|expected| format!("; expected {expected}"));
-            let message = format!("this name is not allowed{}", expected.unwrap_or_default());
+            let message = match expected(self.root, schema, "", None) {
+                Some(expected) => format!("this name is not allowed; expected {expected}"),
+                None => "this name is not allowed".to_owned(),
+            };
             self.add(ViolationKind::Constraint, message);
         }
     }
@@ -157,23 +156,40 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         if let Some(rest) = schema.get("unevaluatedItems") {
             let evaluating = self.evaluating(schema, value);
             for (index, item) in items.iter().enumerate() {
-                let is_evaluated = evaluating.iter().any(|schema| {
-                    item_schema(schema, index).is_some()
-                        || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item))
-                });
-                if !is_evaluated {
+                if !evaluating.iter().any(|schema| self.evaluates(schema, index, item)) {
                     self.at_item(index, |this| this.inspect(rest, item));
                 }
             }
         }
         if let Some(wanted) = schema.get("contains") {
-            let found = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
-            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-            if !(bound("minContains").unwrap_or(1)..=bound("maxContains").unwrap_or(u64::MAX))
-                .contains(&found)
-            {
+            let count = items.iter().filter(|item| self.fits(wanted, item)).count() as u64;
+            let least = schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
+            let most = schema.get("maxContains").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            if count < least || count > most {
                 self.add_mismatch(ViolationKind::Constraint, schema, "contains", value);
             }
         }
+    }
+
+    /// Returns whether a schema is for an item, by its position or by `contains`.
+    fn evaluates(&mut self, schema: &'a Value, index: usize, item: &Json<'v>) -> bool {
+        item_schema(schema, index).is_some()
+            || schema.get("contains").is_some_and(|wanted| self.fits(wanted, item))
+    }
+}
+
+fn has_schema_for(schema: &Value, name: &str) -> bool {
+    let (named, other) = member_schemas(schema, name);
+    !named.is_empty() || other.is_some()
+}
+
+/// Returns whether an inner schema applies to the value itself, which satisfies `if` or not by `condition`.
+fn is_applied(inside: &Subschema<'_>, condition: Option<bool>, value: &Json<'_>) -> bool {
+    match inside.keyword {
+        "not" => false,
+        "if" | "then" => condition == Some(true),
+        "else" => condition == Some(false),
+        "dependentSchemas" => inside.key.as_deref().is_some_and(|name| value.get(name).is_some()),
+        _ => inside.role == Role::InPlace,
     }
 }

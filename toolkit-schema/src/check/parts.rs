@@ -7,7 +7,7 @@ use crate::normal::{is_listed, is_untagged, publishes};
 use crate::plan::constrains;
 use crate::reference::{referenced, resolve};
 use crate::violation::{Violation, ViolationKind};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ptr;
 
 impl<'a> Checks<'a> {
@@ -27,15 +27,20 @@ impl<'a> Checks<'a> {
         let Parts { applied, mut possible } =
             self.within(&mut budget(object), 0, |search| search.parts(schema, object));
         for part in &applied {
-            possible.extend(["if", "then", "else"].into_iter().filter_map(|keyword| part.get(keyword)));
-            let dependent = part.get("dependentSchemas").and_then(Value::as_object);
-            possible.extend(dependent.into_iter().flat_map(Map::values));
+            for keyword in ["if", "then", "else"] {
+                possible.extend(part.get(keyword));
+            }
+            if let Some(Value::Object(dependent)) = part.get("dependentSchemas") {
+                possible.extend(dependent.values());
+            }
         }
         let targets = possible.iter().filter_map(|part| resolve(self.root, part));
         let mut names = Vec::new();
-        for name in applied.iter().chain(&possible).copied().chain(targets).flat_map(property_names) {
-            if !names.contains(&name) {
-                names.push(name);
+        for part in applied.iter().chain(&possible).copied().chain(targets) {
+            for name in property_names(part) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
             }
         }
         names
@@ -99,12 +104,12 @@ impl<'a, 'v> Search<'a, 'v, '_> {
                 Value::Object(keywords) if constrains(keywords, &[]) => {}
                 own => return own != &Value::Bool(false),
             }
-            if !seen.contains(&ptr::from_ref(own)) {
-                seen.push(ptr::from_ref(own));
-                let parts = ["allOf", "anyOf", "oneOf"]
-                    .into_iter()
-                    .filter_map(|keyword| own.get(keyword)?.as_array());
-                open.extend(parts.flatten());
+            if seen.contains(&ptr::from_ref(own)) {
+                continue;
+            }
+            seen.push(ptr::from_ref(own));
+            for keyword in ["allOf", "anyOf", "oneOf"] {
+                open.extend(own.get(keyword).and_then(Value::as_array).into_iter().flatten());
             }
         }
         false
@@ -128,14 +133,19 @@ impl<'a, 'v> Search<'a, 'v, '_> {
         for (name, _) in members {
             if !parts.iter().any(|part| publishes(part, name)) {
                 let message = Message::Unknown { schema, name: name.to_string(), object: value.text };
-                self.at_member(name, |this| {
-                    let is_known = |kind| kind == ViolationKind::Unknown;
-                    if !this.found.iter().any(|found| found.path == this.path && is_known(found.kind)) {
-                        // Serde ignores the member, so the value keeps its branch.
-                        this.add_found(ViolationKind::Unknown, message, false);
-                    }
-                });
+                self.at_member(name, |this| this.add_unpublished(message));
             }
         }
+    }
+
+    /// Adds a violation for the member at the path, unless it has one.
+    fn add_unpublished(&mut self, message: Message<'a, 'v>) {
+        for found in &self.found {
+            if found.kind == ViolationKind::Unknown && found.path == self.path {
+                return;
+            }
+        }
+        // Serde ignores the member, so the value keeps its branch.
+        self.add_found(ViolationKind::Unknown, message, false);
     }
 }

@@ -15,18 +15,20 @@ const MOST: usize = 64;
 #[must_use]
 pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();
-    each(value, &mut at.to_owned(), &mut |value, path| {
-        let Kind::Object(members) = &value.kind else { return };
-        let mut given = Names::default();
-        for (name, _) in members {
-            let times = given.count(Cow::Borrowed(&**name));
-            if times == 2 && found.len() < MOST {
-                let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
-                found.push(Violation::new(path, ViolationKind::Duplicate, "given twice; give it once"));
-            }
-        }
-    });
+    each(value, &mut at.to_owned(), &mut |value, path| add_repeated_names(value, path, &mut found));
     found
+}
+
+fn add_repeated_names(value: &Json<'_>, path: &str, found: &mut Vec<Violation>) {
+    let Kind::Object(members) = &value.kind else { return };
+    let mut given = Names::default();
+    for (name, _) in members {
+        let times = given.count(Cow::Borrowed(&**name));
+        if times == 2 && found.len() < MOST {
+            let path_of_member = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+            found.push(Violation::new(path_of_member, ViolationKind::Duplicate, "given twice; give it once"));
+        }
+    }
 }
 
 /// Returns a violation for each integer that a [`serde_json::Value`] would round.
@@ -35,13 +37,15 @@ pub(crate) fn repeated_names(value: &Json<'_>, at: &str) -> Vec<Violation> {
 #[must_use]
 pub(crate) fn rounded_integers(value: &Json<'_>, at: &str) -> Vec<Violation> {
     let mut found = Vec::new();
-    each(value, &mut at.to_owned(), &mut |value, path| {
-        if matches!(value.kind, Kind::Number) && found.len() < MOST && value.is_other_integer() {
-            let message = format!("expected integer of at most 64 bits, got {}", value_in_words(value.text));
-            found.push(Violation::new(path, ViolationKind::Constraint, message));
-        }
-    });
+    each(value, &mut at.to_owned(), &mut |value, path| add_rounded_integer(value, path, &mut found));
     found
+}
+
+fn add_rounded_integer(value: &Json<'_>, path: &str, found: &mut Vec<Violation>) {
+    if matches!(value.kind, Kind::Number) && found.len() < MOST && value.is_other_integer() {
+        let message = format!("expected integer of at most 64 bits, got {}", value_in_words(value.text));
+        found.push(Violation::new(path, ViolationKind::Constraint, message));
+    }
 }
 
 /// Calls `visit` with every value and its path, outer values first.

@@ -4,7 +4,7 @@ use super::Coercion;
 use crate::discriminator::{Discriminator, discriminator};
 use crate::index::Names;
 use crate::json::{Json, quoted};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 impl Coercion<'_, '_> {
@@ -27,33 +27,42 @@ impl Coercion<'_, '_> {
         schema: &Value,
         members: &[(Cow<'_, str>, Json<'_>)],
     ) -> Vec<Option<String>> {
-        let names = schema.get("properties").and_then(Value::as_object).filter(|properties| {
-            let mut schemas = properties.values();
-            let first = schemas.next();
-            schema.get("additionalProperties") == Some(&Value::Bool(false))
-                && schema.get("required").is_none()
-                && schemas.all(|other| first == Some(other))
-        });
-        let Some(names) = names else { return vec![None; members.len()] };
+        let Some(variants) = variants_of_map(schema) else { return vec![None; members.len()] };
         let mut taken = Names::default();
         for (name, _) in members {
             taken.add(Cow::Borrowed(&**name));
         }
-        let renamed = members.iter().map(|(name, _)| {
-            if names.contains_key(&**name) {
-                return None;
+        let mut renamed = Vec::with_capacity(members.len());
+        for (name, _) in members {
+            let mut new_name = None;
+            if !variants.contains_key(&**name)
+                && let Some(alike) = only_alike(name, variants.keys().map(String::as_str))
+                && taken.add(alike.to_owned().into())
+            {
+                new_name = Some(alike.to_owned());
             }
-            let alike = only_alike(name, names.keys().map(String::as_str))?;
-            taken.add(alike.to_owned().into()).then(|| alike.to_owned())
-        });
-        renamed.collect()
+            renamed.push(new_name);
+        }
+        renamed
     }
+}
+
+/// Returns the properties of a map whose key type is an enum: optional, alike, and no others.
+fn variants_of_map(schema: &Value) -> Option<&Map<String, Value>> {
+    let properties = schema.get("properties")?.as_object()?;
+    if schema.get("additionalProperties") != Some(&Value::Bool(false)) || schema.get("required").is_some() {
+        return None;
+    }
+    let mut schemas = properties.values();
+    let first = schemas.next();
+    if schemas.all(|other| first == Some(other)) { Some(properties) } else { None }
 }
 
 /// Returns the only one of `words` that differs at most by letter case, spaces, `-` and `_`.
 pub(super) fn only_alike<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let mut alike = words.filter(|word| folded(word) == folded(text));
-    alike.next().filter(|_| alike.next().is_none())
+    let only = alike.next()?;
+    if alike.next().is_some() { None } else { Some(only) }
 }
 
 /// Returns `word` in lowercase, without spaces, `-` and `_`.

@@ -2,7 +2,7 @@
 
 use super::node::{Entry, Held, Named, Node, join_lines};
 use crate::keyword::Keyword;
-use crate::types::{includes, types};
+use crate::types::{has_type, includes, types};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -29,13 +29,19 @@ impl<'a> Node<'a> {
             self.entries.clear();
             return;
         }
-        let clashing = GROUPS.iter().filter(|group| clash(group, self, other));
-        let clashing: Vec<&str> = clashing.copied().flatten().copied().collect();
+        let mut clashing = Vec::new();
+        for group in GROUPS {
+            if clash(group, self, other) {
+                clashing.extend_from_slice(group);
+            }
+        }
         let mut apart = Self::new(&other.path);
         for entry in &other.entries {
             match &entry.held {
                 Held::Schemas(parts) if entry.keyword == "allOf" => {
-                    parts.iter().for_each(|part| self.add_part(part.clone()));
+                    for part in parts {
+                        self.add_part(part.clone());
+                    }
                 }
                 _ if clashing.contains(&entry.keyword) || !self.add(entry) => {
                     apart.entries.push(entry.clone());
@@ -90,8 +96,10 @@ impl<'a> Node<'a> {
     }
 
     fn has_other_type(&self, other: &Self) -> bool {
-        let both = self.value("type").zip(other.value("type"));
-        both.is_some_and(|(own, other)| common_types(own, other).is_empty())
+        match (self.value("type"), other.value("type")) {
+            (Some(own), Some(others)) => common_types(own, others).is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -112,29 +120,38 @@ fn unite<'a>(own: &mut Named<'a>, others: &Named<'a>) {
 
 /// Returns whether a merge would change the effect of the keywords in `group`.
 fn clash(group: &[&str], one: &Node<'_>, other: &Node<'_>) -> bool {
-    let has_any = |node: &Node<'_>| group.iter().any(|keyword| node.has(keyword));
-    has_any(one) && has_any(other) && (group != OBJECT || closes(one, other) || closes(other, one))
+    one.has_any(group)
+        && other.has_any(group)
+        && (group != OBJECT || closes(one, other) || closes(other, one))
 }
 
 /// Returns whether `one` constrains unnamed members, which `other` may name or constrain.
 fn closes(one: &Node<'_>, other: &Node<'_>) -> bool {
-    let constrains = |keyword: &&str| match one.schema(keyword) {
+    REST.iter().any(|keyword| constrains(one, keyword))
+        && (other.has_any(REST)
+            || other.named("properties").iter().any(|(name, _)| one.property(name).is_none()))
+}
+
+/// Returns whether a keyword holds more than a schema for which every value is valid.
+fn constrains(node: &Node<'_>, keyword: &str) -> bool {
+    match node.schema(keyword) {
         Some(rest) => rest.is_never || !rest.entries.is_empty(),
-        None => one.has(keyword),
-    };
-    let names = other.named("properties");
-    REST.iter().any(constrains)
-        && (REST.iter().any(|keyword| other.has(keyword))
-            || names.iter().any(|(name, _)| one.property(name).is_none()))
+        None => node.has(keyword),
+    }
 }
 
 /// Returns the types in both values of `type`; an `integer` is also a `number`.
 fn common_types<'v>(one: &'v Value, other: &'v Value) -> Vec<&'v str> {
-    let [one, other] = [one, other].map(|names| types(Some(names)).collect::<Vec<_>>());
-    let within = |own: &[&'v str], wide: &[&str]| -> Vec<&'v str> {
-        own.iter().copied().filter(|name| wide.iter().any(|wide| includes(wide, name))).collect()
-    };
-    let mut common = within(&one, &other);
-    common.extend(within(&other, &one).into_iter().filter(|name| !one.contains(name)));
+    let mut common = Vec::new();
+    for name in types(Some(one)) {
+        if types(Some(other)).any(|wide| includes(wide, name)) {
+            common.push(name);
+        }
+    }
+    for name in types(Some(other)) {
+        if types(Some(one)).any(|wide| includes(wide, name)) && !has_type(Some(one), name) {
+            common.push(name);
+        }
+    }
     common
 }

@@ -65,6 +65,10 @@ impl<'a> Node<'a> {
         self.get(keyword).is_some()
     }
 
+    pub(super) fn has_any(&self, keywords: &[&str]) -> bool {
+        self.entries.iter().any(|entry| keywords.contains(&entry.keyword))
+    }
+
     pub(super) fn value(&self, keyword: &str) -> Option<&Value> {
         if let Held::Value(value) = &self.get(keyword)?.held { Some(value) } else { None }
     }
@@ -82,7 +86,8 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn property(&self, name: &str) -> Option<&Rc<Self>> {
-        self.named("properties").iter().find(|(own, _)| *own == name).map(|(_, property)| property)
+        let (_, property) = self.named("properties").iter().find(|(own, _)| *own == name)?;
+        Some(property)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -117,6 +122,10 @@ impl<'a> Node<'a> {
     pub(super) fn take(&mut self, keyword: &str) -> Option<Entry<'a>> {
         let index = self.entries.iter().position(|entry| entry.keyword == keyword)?;
         Some(self.entries.remove(index))
+    }
+
+    pub(super) fn take_value(&mut self, keyword: &str) -> Option<Value> {
+        if let Held::Value(value) = self.take(keyword)?.held { Some(value.into_owned()) } else { None }
     }
 
     /// Appends a line to the description.

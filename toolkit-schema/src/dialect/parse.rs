@@ -79,6 +79,14 @@ impl<'a> Tree<'a> {
     pub(super) fn target(&self, number: usize) -> Option<&Rc<Node<'a>>> {
         self.targets.get(number)?.node.as_ref()
     }
+
+    /// Returns the target of a schema that is a reference, or else the schema.
+    pub(super) fn resolved<'n>(&'n self, node: &'n Rc<Node<'a>>) -> Option<&'n Rc<Node<'a>>> {
+        match node.reference() {
+            Some(number) => self.target(number),
+            None => Some(node),
+        }
+    }
 }
 
 /// The position of a schema in the original document.
@@ -131,10 +139,9 @@ impl<'a> Parser<'_, 'a> {
                     continue;
                 }
                 "allOf" => {
-                    let list = value.as_array().into_iter().flatten().enumerate();
-                    parts.extend(
-                        list.map(|(index, part)| self.inner(part, at, format_args!("allOf/{index}"))),
-                    );
+                    for (index, part) in value.as_array().into_iter().flatten().enumerate() {
+                        parts.push(self.inner(part, at, format_args!("allOf/{index}")));
+                    }
                     continue;
                 }
                 "$dynamicRef" | "$recursiveRef" => {
@@ -148,10 +155,13 @@ impl<'a> Parser<'_, 'a> {
                 name if name.starts_with('$') => continue,
                 keyword => keyword,
             };
-            let held = self.held(written, keyword, value, at);
-            node.entries.extend(held.map(|held| Entry { keyword, path: at.path.clone(), held }));
+            if let Some(held) = self.held(written, keyword, value, at) {
+                node.entries.push(Entry { keyword, path: at.path.clone(), held });
+            }
         }
-        parts.iter().for_each(|part| node.merge(part));
+        for part in &parts {
+            node.merge(part);
+        }
         Rc::new(node)
     }
 
@@ -171,17 +181,20 @@ impl<'a> Parser<'_, 'a> {
             return None;
         }
         Some(match (entry.map(|entry| entry.holds), value) {
-            (Some(Holds::NamedSchemas), Value::Object(named)) => {
-                let named = named.iter().map(|(name, inside)| {
-                    (name.as_str(), self.inner(inside, at, format_args!("{written}/{}", escape(name))))
-                });
-                Held::Named(Rc::new(named.collect()))
+            (Some(Holds::NamedSchemas), Value::Object(members)) => {
+                let mut named = Vec::with_capacity(members.len());
+                for (name, inside) in members {
+                    let schema = self.inner(inside, at, format_args!("{written}/{}", escape(name)));
+                    named.push((name.as_str(), schema));
+                }
+                Held::Named(Rc::new(named))
             }
-            (Some(Holds::Schemas), Value::Array(list)) => {
-                let list = list.iter().enumerate();
-                let list =
-                    list.map(|(index, inside)| self.inner(inside, at, format_args!("{written}/{index}")));
-                Held::Schemas(list.collect())
+            (Some(Holds::Schemas), Value::Array(items)) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (index, inside) in items.iter().enumerate() {
+                    list.push(self.inner(inside, at, format_args!("{written}/{index}")));
+                }
+                Held::Schemas(list)
             }
             (Some(Holds::Schema), _) => Held::Schema(self.inner(value, at, written)),
             _ => Held::Value(Cow::Borrowed(value)),
@@ -192,9 +205,7 @@ impl<'a> Parser<'_, 'a> {
     ///
     /// Returns `None` and reports a loss without a target.
     fn reference(&mut self, value: &'a Value, at: Place<'_>) -> Option<Rc<Node<'a>>> {
-        let number = value.as_str().and_then(|reference| self.number(reference));
-        let Some((number, target)) = number.and_then(|number| Some((number, self.targets.get(number)?)))
-        else {
+        let Some(number) = value.as_str().and_then(|reference| self.number(reference)) else {
             self.losses.widen(at.path, "$ref", "the reference leads nowhere in this document");
             return None;
         };
@@ -212,6 +223,7 @@ impl<'a> Parser<'_, 'a> {
                 _ => Rc::new(Node::reference_to(number, at.path)),
             });
         }
+        let target = self.targets.get(number)?;
         let node = match &target.node {
             Some(node) => node.clone(),
             None => {
@@ -237,9 +249,15 @@ impl<'a> Parser<'_, 'a> {
             return Some(number);
         }
         let schema = target(self.root, reference)?;
-        let last = reference.rsplit(['/', '#']).next().filter(|last| !last.is_empty()).unwrap_or("root");
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
-        let plain: String = last.chars().map(plain).take(64).collect();
+        let last = match reference.rsplit(['/', '#']).next() {
+            None | Some("") => "root",
+            Some(last) => last,
+        };
+        let mut plain = String::new();
+        for c in last.chars().take(64) {
+            let is_plain = c.is_ascii_alphanumeric() || "_.-".contains(c);
+            plain.push(if is_plain { c } else { '_' });
+        }
         let number = self.targets.len();
         let is_taken = self.targets.iter().any(|target| target.name == plain);
         let name = if is_taken { format!("{plain}_{number}") } else { plain };
@@ -264,7 +282,9 @@ impl<'a> Parser<'_, 'a> {
         self.losses.narrow(path, "$ref", reason);
         let mut node = Node::new(path);
         if let Some(Target { schema, name, .. }) = self.targets.get(number) {
-            if let Some(names) = schema.get("type").filter(|names| types(Some(names)).next().is_some()) {
+            if let Some(names) = schema.get("type")
+                && types(Some(names)).next().is_some()
+            {
                 node.set("type", path, Held::Value(Cow::Borrowed(names)));
             }
             node.note(&format!("Built like `{name}`, inside which it stands."));
@@ -275,7 +295,10 @@ impl<'a> Parser<'_, 'a> {
 
 /// Returns whether a schema is `{"not": {}}`, the form of `false` as an object.
 fn is_never(keywords: &Map<String, Value>) -> bool {
-    let is_any =
-        |schema: &Value| schema.as_bool() == Some(true) || schema.as_object().is_some_and(Map::is_empty);
-    keywords.len() == 1 && keywords.get("not").is_some_and(is_any)
+    let excludes_all = match keywords.get("not") {
+        Some(Value::Bool(excluded)) => *excluded,
+        Some(Value::Object(excluded)) => excluded.is_empty(),
+        _ => false,
+    };
+    excludes_all && keywords.len() == 1
 }

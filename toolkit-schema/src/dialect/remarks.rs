@@ -24,15 +24,17 @@ pub(super) fn remarks(keyword: &str, held: &Held<'_>, sketch: impl Fn(&Node<'_>)
             of_schemas(keyword, &list).into_iter().collect()
         }
         Held::Named(named) => {
-            let named = named.iter().take(NAMED);
-            let remark = |name: &str, schema| match keyword {
-                "patternProperties" => {
-                    Some(format!("each member whose name matches `{name}` is {}", words(schema)))
+            let mut remarks = Vec::new();
+            for (name, schema) in named.iter().take(NAMED) {
+                match keyword {
+                    "patternProperties" => {
+                        remarks.push(format!("each member whose name matches `{name}` is {}", words(schema)));
+                    }
+                    "dependentSchemas" => remarks.push(format!("with `{name}`, it is {}", words(schema))),
+                    _ => {}
                 }
-                "dependentSchemas" => Some(format!("with `{name}`, it is {}", words(schema))),
-                _ => None,
-            };
-            named.filter_map(|(name, schema)| remark(name, schema)).collect()
+            }
+            remarks
         }
         Held::Reference(_) => Vec::new(),
     }
@@ -43,11 +45,10 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
     if let Some(words) = phrase(keyword, value) {
         return Some(shorten_to(&words, 2 * QUOTED));
     }
-    let text = || Some(shorten_to(value.as_str()?, QUOTED));
     Some(match keyword {
         "minContains" => format!("{} of that kind", phrase("minItems", value)?),
         "maxContains" => format!("{} of that kind", phrase("maxItems", value)?),
-        "contentMediaType" => format!("of the media type {}", text()?),
+        "contentMediaType" => format!("of the media type {}", shorten_to(value.as_str()?, QUOTED)),
         "default" => format!("by default {}", quoted(value)),
         "example" => format!("for example {}", quoted(value)),
         "examples" => format!("for example {}", listed(value)),
@@ -55,9 +56,11 @@ pub(super) fn of_value(keyword: &str, value: &Value) -> Option<String> {
         "const" => format!("always {}", quoted(value)),
         "required" => format!("{} must be there", listed(value)),
         "dependentRequired" => {
-            let pairs = value.as_object()?.iter();
-            let pairs = pairs.map(|(name, needs)| format!("`{name}` needs {}", listed(needs)));
-            shorten_to(&pairs.collect::<Vec<_>>().join("; "), QUOTED)
+            let mut pairs = Vec::new();
+            for (name, needs) in value.as_object()? {
+                pairs.push(format!("`{name}` needs {}", listed(needs)));
+            }
+            shorten_to(&pairs.join("; "), QUOTED)
         }
         _ if value != &Value::Bool(true) => return None,
         "uniqueItems" => "no item twice".to_owned(),
@@ -93,10 +96,10 @@ pub(super) fn in_words(schema: &Value) -> String {
     match schema {
         Value::Object(keywords) if keywords.is_empty() => "any value".to_owned(),
         never if *never == json!({"not": {}}) => "nothing".to_owned(),
-        _ => {
-            let words = describe(schema).filter(|words| words != "object");
-            shorten_to(&words.unwrap_or_else(|| schema.to_string()), QUOTED)
-        }
+        _ => match describe(schema) {
+            Some(words) if words != "object" => shorten_to(&words, QUOTED),
+            _ => quoted(schema),
+        },
     }
 }
 
@@ -104,7 +107,10 @@ pub(super) fn in_words(schema: &Value) -> String {
 pub(super) fn sentence(remarks: &[String]) -> String {
     let joined = remarks.join("; ");
     let mut letters = joined.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => String::new(),
+    }
 }
 
 /// Returns the beginning of a value's JSON.
@@ -113,7 +119,6 @@ pub(super) fn quoted(value: &Value) -> String {
 }
 
 fn listed(values: &Value) -> String {
-    let values = values.as_array().into_iter().flatten();
-    let values: Vec<String> = values.take(50).map(quoted).collect();
-    shorten_to(&values.join(", "), 5 * QUOTED)
+    let quoted_values: Vec<String> = values.as_array().into_iter().flatten().take(50).map(quoted).collect();
+    shorten_to(&quoted_values.join(", "), 5 * QUOTED)
 }

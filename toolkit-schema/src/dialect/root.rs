@@ -67,12 +67,14 @@ impl<'a> Root<'_, '_, 'a> {
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) {
-                let branches = branches.iter().map(|branch| self.flatten(branch, depth + 1));
-                let is_object = |branch: &Node<'_>| {
-                    branch.types().is_none_or(|names| names.contains(&"object")) && !branch.is_never
-                };
-                let branches: Vec<Node<'a>> = branches.filter(is_object).collect();
-                self.unite(&mut node, keyword, &path, &branches);
+                let mut objects = Vec::new();
+                for branch in &branches {
+                    let flat = self.flatten(branch, depth + 1);
+                    if flat.types().is_none_or(|names| names.contains(&"object")) && !flat.is_never {
+                        objects.push(flat);
+                    }
+                }
+                self.unite(&mut node, keyword, &path, &objects);
             }
         }
         node
@@ -87,13 +89,13 @@ impl<'a> Root<'_, '_, 'a> {
 
     /// Merges the branches of a union into one object with all their properties, required if they are in all.
     fn unite(&mut self, node: &mut Node<'a>, keyword: &'static str, path: &Path, branches: &[Node<'a>]) {
-        let first = match branches {
+        let (first, others) = match branches {
             [] => {
                 self.writer.losses.widen(path, keyword, "none of its schemas is that of an object");
                 return;
             }
             [only] => return self.merge(node, only),
-            [first, ..] => first,
+            [first, others @ ..] => (first, others),
         };
         let reason = "parameters have no unions; those of all its schemas are listed, and the description states \
                       which go together";
@@ -107,15 +109,20 @@ impl<'a> Root<'_, '_, 'a> {
                 None => found.push((name, vec![schema.clone()])),
             }
         }
-        let properties = found.into_iter().map(|(name, found)| {
+        let mut properties = Vec::with_capacity(found.len());
+        for (name, variants) in found {
             // If a branch does not describe the property, only the outer schema's description counts.
-            let is_open = found.len() < branches.len() && node.property(name).is_some();
-            (name, if is_open { Rc::new(Node::new(path)) } else { any_of(found, path) })
-        });
+            let is_open = variants.len() < branches.len() && node.property(name).is_some();
+            let schema = if is_open { Rc::new(Node::new(path)) } else { any_of(variants, path) };
+            properties.push((name, schema));
+        }
         let mut all = Node::new(path);
-        all.set("properties", path, Held::Named(Rc::new(properties.collect())));
-        let in_all = |name: &&str| branches.iter().all(|branch| branch.required().contains(name));
-        let required: Vec<&str> = first.required().into_iter().filter(in_all).collect();
+        all.set("properties", path, Held::Named(Rc::new(properties)));
+        let mut required = first.required();
+        for branch in others {
+            let names = branch.required();
+            required.retain(|name| names.contains(name));
+        }
         if !required.is_empty() {
             all.set_value("required", path, json!(required));
         }
@@ -133,35 +140,49 @@ fn any_of<'a>(found: Vec<Rc<Node<'a>>>, path: &Path) -> Rc<Node<'a>> {
     let mut seen = Names::default();
     let different: Vec<Rc<Node<'a>>> =
         found.into_iter().filter(|schema| seen.add(schema.path.to_string().into())).collect();
-    let Some(first) = different.first().filter(|_| different.len() > 1) else {
-        return different.into_iter().next().unwrap_or_else(|| Rc::new(Node::new(path)));
+    let first = match different.as_slice() {
+        [] => return Rc::new(Node::new(path)),
+        [only] => return only.clone(),
+        [first, ..] => first,
     };
-    let constants = different.iter().map(|schema| {
-        let is_plain = schema.entries.iter().all(|entry| matches!(entry.keyword, "type" | "const"));
-        schema.value("const").filter(|_| is_plain && schema.value("type") == first.value("type"))
-    });
     let mut united = Node::new(path);
-    if let Some(values) = constants.collect::<Option<Vec<&Value>>>() {
-        let mut seen = Names::default();
-        let values: Value =
-            values.into_iter().filter(|value| seen.add(value.to_string().into())).cloned().collect();
+    if let Some(values) = constants(&different) {
         united.entries.extend(first.get("type").cloned());
-        united.set_value("enum", path, values);
+        united.set_value("enum", path, values.into());
     } else {
         united.set("anyOf", path, Held::Schemas(different));
     }
     Rc::new(united)
 }
 
+/// Returns the constants of schemas with one type, each once, or `None` unless all are plain constants.
+fn constants(schemas: &[Rc<Node<'_>>]) -> Option<Vec<Value>> {
+    let kind = schemas.first()?.value("type");
+    let mut seen = Names::default();
+    let mut values = Vec::new();
+    for schema in schemas {
+        let is_plain = schema.entries.iter().all(|entry| matches!(entry.keyword, "type" | "const"));
+        if !is_plain || schema.value("type") != kind {
+            return None;
+        }
+        let value = schema.value("const")?;
+        if seen.add(value.to_string().into()) {
+            values.push(value.clone());
+        }
+    }
+    Some(values)
+}
+
 /// Lists a branch's properties, with optional ones marked.
 fn parameters(branch: &Node<'_>) -> String {
     let required = branch.required();
-    let properties = branch.named("properties").iter().map(|(name, schema)| {
-        let value = schema.value("const").map_or_else(String::new, |value| format!(" {value}"));
+    let mut names = Vec::new();
+    for (name, schema) in branch.named("properties") {
+        let value = schema.value("const").map(|value| format!(" {value}")).unwrap_or_default();
         let optional = if required.contains(name) { "" } else { " (optional)" };
-        format!("`{name}`{value}{optional}")
-    });
+        names.push(format!("`{name}`{value}{optional}"));
+    }
     let undescribed = required.iter().filter(|name| branch.property(name).is_none());
-    let names: Vec<String> = properties.chain(undescribed.map(|name| format!("`{name}`"))).collect();
+    names.extend(undescribed.map(|name| format!("`{name}`")));
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -60,14 +60,18 @@ pub(super) static OPENAI: Rules = Rules {
     literals: Literals::Typed,
     needs_items: true,
     default: false,
-    keeps: |kind, keyword, value| match keyword {
+    keeps: openai_keeps,
+};
+
+fn openai_keeps(kind: &str, keyword: &str, value: &Value) -> bool {
+    match keyword {
         "pattern" => kind == "string" && !looks_around(value.as_str().unwrap_or_default()),
         "format" => kind == "string" && is_one_of(value, FORMATS),
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minItems"
         | "maxItems" => true,
         _ => false,
-    },
-};
+    }
+}
 
 pub(super) static ANTHROPIC: Rules = Rules {
     all_required: false,
@@ -76,12 +80,16 @@ pub(super) static ANTHROPIC: Rules = Rules {
     literals: Literals::Untyped,
     needs_items: false,
     default: false,
-    keeps: |kind, keyword, value| match keyword {
+    keeps: anthropic_keeps,
+};
+
+fn anthropic_keeps(kind: &str, keyword: &str, value: &Value) -> bool {
+    match keyword {
         "format" => kind == "string" && (is_one_of(value, FORMATS) || value == "uri"),
         "minItems" => value.as_u64().is_some_and(|least| least <= 1),
         _ => false,
-    },
-};
+    }
+}
 
 pub(super) static GEMINI: Rules = Rules {
     all_required: false,
@@ -90,18 +98,19 @@ pub(super) static GEMINI: Rules = Rules {
     literals: Literals::Strings,
     needs_items: true,
     default: true,
-    keeps: |kind, keyword, value| match keyword {
-        "format" => match kind {
-            "string" => value == "date-time",
-            "integer" => is_one_of(value, &["int32", "int64"]),
-            "number" => is_one_of(value, &["float", "double"]),
-            _ => false,
-        },
-        "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minLength" | "maxLength"
-        | "pattern" | "minimum" | "maximum" => true,
-        _ => false,
-    },
+    keeps: gemini_keeps,
 };
+
+fn gemini_keeps(kind: &str, keyword: &str, value: &Value) -> bool {
+    match (keyword, kind) {
+        ("format", "string") => value == "date-time",
+        ("format", "integer") => is_one_of(value, &["int32", "int64"]),
+        ("format", "number") => is_one_of(value, &["float", "double"]),
+        ("minItems" | "maxItems" | "minProperties" | "maxProperties" | "minLength" | "maxLength", _) => true,
+        ("pattern" | "minimum" | "maximum", _) => true,
+        _ => false,
+    }
+}
 
 /// The string formats in strict tools of OpenAI and Anthropic.
 const FORMATS: &[&str] =

@@ -21,18 +21,20 @@ pub(super) struct Subset<'s, 'w, 'a> {
 impl<'a> Subset<'_, '_, 'a> {
     /// Writes the root with the definitions that it needs.
     pub(super) fn document(&mut self, root: &Node<'a>) -> Value {
-        let written = self.write(root, 0).and_then(|written| written.schema);
-        let mut schema = written.unwrap_or_default();
+        let mut schema = match self.write(root, 0) {
+            Some(Written { schema: Some(schema), .. }) => schema,
+            _ => Map::new(),
+        };
         let mut definitions = Map::new();
         while let Some((name, node)) = self.writer.definition(definitions.len()) {
-            let definition = self.schema(node, 1, false).unwrap_or_else(|| {
-                self.writer.losses.widen(
-                    &node.path,
-                    "type",
-                    "no value is valid, which the provider cannot express",
-                );
-                json!({"type": "string", "enum": ["none"]})
-            });
+            let definition = match self.schema(node, 1, false) {
+                Some(definition) => definition,
+                None => {
+                    let reason = "no value is valid, which the provider cannot express";
+                    self.writer.losses.widen(&node.path, "type", reason);
+                    json!({"type": "string", "enum": ["none"]})
+                }
+            };
             definitions.set(name, definition);
         }
         if !definitions.is_empty() {
@@ -72,30 +74,28 @@ impl<'a> Subset<'_, '_, 'a> {
         if node.is_never {
             return None;
         }
-        let mut take_value = |keyword: &str| match node.take(keyword)?.held {
-            Held::Value(value) => Some(value.into_owned()),
-            _ => None,
-        };
-        let title = take_value("title");
-        let description = take_value("description");
-        let is_nullable = take_value("nullable") == Some(Value::Bool(true));
+        let title = node.take_value("title");
+        let description = node.take_value("description");
+        let is_nullable = node.take_value("nullable") == Some(Value::Bool(true));
         let mut default = node.take("default");
         if !self.rules.default
             && let Some(default) = default.take()
         {
             self.move_to_notes(&default, &mut notes);
         }
-        let has_place = |entry: &Entry<'_>| {
-            GENERAL.contains(&entry.keyword)
-                || Keyword::find(entry.keyword).is_some_and(|it| !it.types.is_empty())
-        };
-        let (entries, others) = std::mem::take(&mut node.entries).into_iter().partition(has_place);
-        node.entries = entries;
-        self.move_all_to_notes(others, &mut notes);
+        for entry in std::mem::take(&mut node.entries) {
+            if has_place(entry.keyword) {
+                node.entries.push(entry);
+            } else {
+                self.move_to_notes(&entry, &mut notes);
+            }
+        }
         let mut written = if let Some(target) = node.reference() {
             // The subset allows no keyword next to `$ref`.
             node.take("$ref");
-            self.move_all_to_notes(std::mem::take(&mut node.entries), &mut notes);
+            for entry in &node.entries {
+                self.move_to_notes(entry, &mut notes);
+            }
             Map::only("$ref", self.writer.reference(target).into()).into()
         } else if node.has("anyOf") || node.has("oneOf") {
             self.union(node, depth)?
@@ -116,20 +116,18 @@ impl<'a> Subset<'_, '_, 'a> {
         Some(written)
     }
 
-    fn move_all_to_notes(&mut self, entries: Vec<Entry<'a>>, notes: &mut Vec<String>) {
-        entries.iter().for_each(|entry| self.move_to_notes(entry, notes));
-    }
-
     /// Describes an unsupported keyword in `notes` and reports the loss, if it has any effect.
     pub(super) fn move_to_notes(&mut self, entry: &Entry<'a>, notes: &mut Vec<String>) {
         let keyword = entry.keyword;
-        let is_idle = |value: &Value| match keyword {
-            "default" => value.is_null(),
-            "const" => false,
-            _ => *value == false,
-        };
-        if matches!(&entry.held, Held::Value(value) if is_idle(value)) {
-            return;
+        if let Held::Value(value) = &entry.held {
+            let is_idle = match keyword {
+                "default" => value.is_null(),
+                "const" => false,
+                _ => **value == false,
+            };
+            if is_idle {
+                return;
+            }
         }
         let remarks = self.writer.remarks(entry);
         let reason = if remarks.is_empty() {
@@ -146,9 +144,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let keyword = if node.has("anyOf") { "anyOf" } else { "oneOf" };
         let Some(Entry { held: Held::Schemas(branches), path, .. }) = node.take(keyword) else { return None };
         let tree = self.writer.tree;
-        let targets =
-            branches.iter().map(|branch| branch.reference().map_or(Some(branch), |at| tree.target(at)));
-        if keyword == "oneOf" && !are_disjoint(targets) {
+        if keyword == "oneOf" && !are_disjoint(branches.iter().map(|branch| tree.resolved(branch))) {
             self.writer.losses.widen(&path, keyword, "a value may be valid against several of its schemas");
         }
         let mut written = Vec::new();
@@ -165,6 +161,10 @@ impl<'a> Subset<'_, '_, 'a> {
     }
 }
 
+fn has_place(keyword: &str) -> bool {
+    GENERAL.contains(&keyword) || Keyword::find(keyword).is_some_and(|it| !it.types.is_empty())
+}
+
 /// Adds title, description and notes after `type`.
 fn annotate(
     schema: &mut Map<String, Value>,
@@ -172,11 +172,11 @@ fn annotate(
     description: Option<Value>,
     notes: &[String],
 ) {
-    let inner = schema.shift_remove("description");
-    let [outer, inner] = [&description, &inner].map(|text| text.as_ref().and_then(Value::as_str));
-    let description = join_lines(outer, inner.unwrap_or_default());
-    let description = join_lines(Some(&description), &sentence(notes));
-    if title.is_none() && description.is_empty() {
+    let outer = description.as_ref().and_then(Value::as_str);
+    let written = schema.shift_remove("description");
+    let inner = written.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let all_lines = join_lines(Some(&join_lines(outer, inner)), &sentence(notes));
+    if title.is_none() && all_lines.is_empty() {
         return;
     }
     if schema.contains_key("$ref") {
@@ -184,14 +184,15 @@ fn annotate(
         let alone = Value::Object(std::mem::take(schema));
         *schema = Map::only("anyOf", vec![alone].into());
     }
-    let description = Some(Value::String(description)).filter(|text| text != "");
     let mut annotated = Map::new();
-    for (keyword, value) in
-        [("type", schema.shift_remove("type")), ("title", title), ("description", description)]
-    {
-        if let Some(value) = value {
-            annotated.set(keyword, value);
-        }
+    if let Some(kind) = schema.shift_remove("type") {
+        annotated.set("type", kind);
+    }
+    if let Some(title) = title {
+        annotated.set("title", title);
+    }
+    if !all_lines.is_empty() {
+        annotated.set("description", all_lines.into());
     }
     annotated.append(schema);
     *schema = annotated;

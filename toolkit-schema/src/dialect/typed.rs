@@ -13,7 +13,6 @@ use crate::keyword::Keyword;
 use crate::keywords::{Keywords, of_type};
 use crate::types::type_of;
 use serde_json::{Map, Value};
-use std::rc::Rc;
 
 /// An unfinished schema for values of one JSON type.
 struct TypedSchema {
@@ -29,20 +28,24 @@ impl<'a> Subset<'_, '_, 'a> {
             return written;
         }
         let names: Vec<&str> = node.types().unwrap_or_else(|| self.guessed_types(&node));
-        let is_covered = |name: &str| name == "integer" && names.contains(&"number");
-        let written = names.iter().filter(|name| !is_covered(name)).map(|name| match *name {
-            "null" => Written::null(),
-            name => self.of_type(name, node.clone(), depth).into(),
-        });
-        Written::any_of(written.collect())
+        let mut written = Vec::new();
+        for name in &names {
+            match *name {
+                "integer" if names.contains(&"number") => {}
+                "null" => written.push(Written::null()),
+                name => written.push(self.of_type(name, node.clone(), depth).into()),
+            }
+        }
+        Written::any_of(written)
     }
 
     /// Guesses types from other keywords, such as a string from `minLength`, and reports the guess as a loss.
     fn guessed_types(&mut self, node: &Node<'a>) -> Vec<&'static str> {
         let mut guessed: Vec<(&'static str, &str)> = Vec::new();
         for Entry { keyword, .. } in &node.entries {
-            let name = Keyword::find(keyword).and_then(|entry| entry.types.first());
-            if let Some(name) = name.filter(|name| !guessed.iter().any(|(known, _)| known == *name)) {
+            if let Some(name) = Keyword::find(keyword).and_then(|entry| entry.types.first())
+                && !guessed.iter().any(|(known, _)| known == name)
+            {
                 guessed.push((name, keyword));
             }
         }
@@ -71,11 +74,7 @@ impl<'a> Subset<'_, '_, 'a> {
         let others = self.writer.sketch(node);
         values.retain(|value| violations(&others, value).is_empty());
         node.take("enum");
-        let can_list = |value: &Value| match self.rules.literals {
-            Literals::Strings => value.is_null() || value.as_str().is_some_and(|text| !text.is_empty()),
-            Literals::Typed | Literals::Untyped => !value.is_object() && !value.is_array(),
-        };
-        if let Some(refused) = values.iter().find(|value| !can_list(value)).map(quoted) {
+        if let Some(refused) = values.iter().find(|value| !self.can_list(value)).map(quoted) {
             if !node.has("type") {
                 let mut names: Vec<&str> = values.iter().map(type_of).collect();
                 names.dedup();
@@ -84,36 +83,42 @@ impl<'a> Subset<'_, '_, 'a> {
             let reason = format!("the provider takes no `{refused}` there; the description lists the values");
             self.writer.losses.widen(&path, keyword, reason);
             let remark = of_value("enum", &values.into());
-            return Some(self.typed(node.clone(), depth).map(|mut written| {
-                if let (Some(schema), Some(remark)) = (&mut written.schema, remark) {
-                    add_line(schema, &sentence(&[remark]));
-                }
-                written
-            }));
+            let mut written = self.typed(node.clone(), depth);
+            if let (Some(Written { schema: Some(schema), .. }), Some(remark)) = (&mut written, remark) {
+                add_line(schema, &sentence(&[remark]));
+            }
+            return Some(written);
         }
         let mut written = Vec::new();
         if values.iter().any(Value::is_null) {
             written.push(Written::null());
         }
-        let mut list = |name: Option<&str>, values: Vec<Value>| {
-            if !values.is_empty() {
-                written.push(self.list(name, keyword, values).into());
-            }
-        };
         if self.rules.literals == Literals::Untyped {
             values.retain(|value| !value.is_null());
-            list(None, values);
+            written.extend(self.list(None, keyword, values));
         } else {
             for name in ["string", "integer", "number", "boolean"] {
-                list(Some(name), values.iter().filter(|value| type_of(value) == name).cloned().collect());
+                let of_type = values.iter().filter(|value| type_of(value) == name).cloned().collect();
+                written.extend(self.list(Some(name), keyword, of_type));
             }
         }
         Some(Written::any_of(written))
     }
 
-    /// Writes `values` into `const` or `enum`, with their common type as `name`. They satisfy the other
-    /// constraints, which are left out.
-    fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Map<String, Value> {
+    /// Returns whether the provider takes a value in `enum` or `const`.
+    fn can_list(&self, value: &Value) -> bool {
+        match self.rules.literals {
+            Literals::Strings => value.is_null() || value.as_str().is_some_and(|text| !text.is_empty()),
+            Literals::Typed | Literals::Untyped => !value.is_object() && !value.is_array(),
+        }
+    }
+
+    /// Writes `values`, if any, into `const` or `enum`, with their common type as `name`. They satisfy the
+    /// other constraints, which are left out.
+    fn list(&self, name: Option<&str>, keyword: &str, values: Vec<Value>) -> Option<Written> {
+        if values.is_empty() {
+            return None;
+        }
         let mut schema = Map::new();
         if let Some(name) = name {
             schema.set("type", name.into());
@@ -124,7 +129,7 @@ impl<'a> Subset<'_, '_, 'a> {
             }
             _ => schema.set("enum", values.into()),
         }
-        schema
+        Some(schema.into())
     }
 
     /// Writes the schema for one JSON type.
@@ -207,18 +212,19 @@ impl<'a> Subset<'_, '_, 'a> {
 
     /// Replaces an integer's exclusive bound by the inclusive one, if the provider takes only that.
     fn inclusive_bounds(&self, node: &mut Node<'a>) {
-        let keeps = |keyword, value: &Value| (self.rules.keeps)("integer", keyword, value);
+        let keeps = self.rules.keeps;
         for (exclusive, inclusive, step) in
             [("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)]
         {
-            let bound =
-                node.value(exclusive).filter(|bound| !keeps(exclusive, bound)).and_then(Value::as_i64);
-            let next = bound.and_then(|bound| bound.checked_add(step)).map(Value::from);
-            let Some(next) = next.filter(|next| keeps(inclusive, next) && !node.has(inclusive)) else {
+            let Some(bound) = node.value(exclusive) else { continue };
+            if keeps("integer", exclusive, bound) || node.has(inclusive) {
                 continue;
-            };
-            if let Some(entry) = node.take(exclusive) {
-                node.set_value(inclusive, &entry.path, next);
+            }
+            let Some(next) = bound.as_i64().and_then(|bound| bound.checked_add(step)) else { continue };
+            if keeps("integer", inclusive, &next.into())
+                && let Some(entry) = node.take(exclusive)
+            {
+                node.set_value(inclusive, &entry.path, next.into());
             }
         }
     }
@@ -228,10 +234,10 @@ impl<'a> Subset<'_, '_, 'a> {
     /// Their constraints go into `notes`.
     fn unnamed_members(&mut self, node: &Node<'a>, is_root: bool, is_empty: bool, notes: &mut Vec<String>) {
         let rest = node.get("additionalProperties").or_else(|| node.get("unevaluatedProperties"));
-        let is_never = |entry: &&Entry<'a>| matches!(&entry.held, Held::Schema(rest) if rest.is_never);
-        let is_closed = rest.as_ref().is_some_and(is_never);
+        let is_closed = matches!(rest, Some(Entry { held: Held::Schema(rest), .. }) if rest.is_never);
+        let open_rest = if is_closed { None } else { rest };
         let mut is_reported = false;
-        for entry in rest.filter(|_| !is_closed).into_iter().chain(node.get("patternProperties")) {
+        for entry in open_rest.into_iter().chain(node.get("patternProperties")) {
             let is_any = matches!(&entry.held, Held::Schema(rest) if Self::is_any(rest));
             if !self.rules.closed && is_any && is_empty {
                 continue;
@@ -268,8 +274,10 @@ impl<'a> Subset<'_, '_, 'a> {
                 "the provider must know the type of items; further items are taken like the listed ones";
             self.writer.losses.narrow(&path, "items", reason);
         }
-        let rest = rest.filter(|_| !ends && !is_full);
-        let elements: Vec<Rc<Node<'a>>> = prefix.into_iter().chain(rest).collect();
+        let mut elements = prefix;
+        if !ends && !is_full {
+            elements.extend(rest);
+        }
         let is_any = elements.iter().all(|element| Self::is_any(element));
         if is_any && !self.rules.needs_items {
             return;

@@ -28,10 +28,16 @@ impl Written {
         if branches.len() < 2 {
             return branches.pop();
         }
-        let null = branches.iter_mut().filter_map(|branch| branch.null.take()).reduce(|mut all, more| {
-            add_line(&mut all, more.get("description").and_then(Value::as_str).unwrap_or_default());
-            all
-        });
+        let mut null: Option<Map<String, Value>> = None;
+        for branch in &mut branches {
+            let Some(more) = branch.null.take() else { continue };
+            match &mut null {
+                Some(all) => {
+                    add_line(all, more.get("description").and_then(Value::as_str).unwrap_or_default());
+                }
+                None => null = Some(more),
+            }
+        }
         let mut different: Vec<Map<String, Value>> = Vec::new();
         let mut seen = Names::default();
         for schema in branches.into_iter().filter_map(|branch| branch.schema).flat_map(branches_of) {
@@ -133,34 +139,53 @@ pub(super) fn are_disjoint<'n, 'a: 'n>(schemas: impl Iterator<Item = Option<&'n 
 
 /// Returns what distinguishes a schema's values, for each of its types, or `None` if these are unknown.
 fn distinctions<'n>(schema: &'n Node<'_>) -> Option<Vec<(&'n str, String, String)>> {
-    // An integer may be valid for a number.
-    let wide = |kind: &'n str| if kind == "integer" { "number" } else { kind };
-    let canonical = |value: &Value| canonical_json(&value.to_string()).unwrap_or_default();
-    let listed = |schema: &'n Node<'_>| {
-        let only = schema.value("const").map(std::slice::from_ref);
-        only.or_else(|| schema.value("enum")?.as_array().map(Vec::as_slice))
-    };
-    if let Some(values) = listed(schema) {
-        let by_value = |value| (wide(type_of(value)), "value".to_owned(), canonical(value));
-        return Some(values.iter().map(by_value).collect());
-    }
-    let required = schema.required();
-    let tag = required.iter().find_map(|name| match listed(schema.property(name)?)? {
-        [value] => Some((format!("member {name}"), canonical(value))),
-        _ => None,
-    });
-    let only_member = || match (required.as_slice(), schema.named("properties")) {
-        ([name], [(own, _)]) if name == own && schema.is_closed() && !schema.has("patternProperties") => {
-            Some(("name".to_owned(), (*own).to_owned()))
+    let mut distinctions = Vec::new();
+    if let Some(values) = allowed_values(schema) {
+        for value in values {
+            distinctions.push((widened(type_of(value)), "value".to_owned(), canonical(value)));
         }
-        _ => None,
-    };
-    let of_object = tag.or_else(only_member).unwrap_or_default();
-    let of_type = |kind: &&'n str| {
-        let (by, value) = if *kind == "object" { of_object.clone() } else { Default::default() };
-        (wide(kind), by, value)
-    };
-    Some(schema.types()?.iter().map(of_type).collect())
+        return Some(distinctions);
+    }
+    for kind in schema.types()? {
+        let (by, value) = if kind == "object" { distinction_of_objects(schema) } else { Default::default() };
+        distinctions.push((widened(kind), by, value));
+    }
+    Some(distinctions)
+}
+
+/// Returns a required constant or the only member, each with a word for it, or empty texts.
+fn distinction_of_objects(schema: &Node<'_>) -> (String, String) {
+    let required = schema.required();
+    for name in &required {
+        if let Some(property) = schema.property(name)
+            && let Some([tag]) = allowed_values(property)
+        {
+            return (format!("member {name}"), canonical(tag));
+        }
+    }
+    match (required.as_slice(), schema.named("properties")) {
+        ([name], [(own, _)]) if name == own && schema.is_closed() && !schema.has("patternProperties") => {
+            ("name".to_owned(), (*own).to_owned())
+        }
+        _ => Default::default(),
+    }
+}
+
+/// Returns the only value in `const`, or those in `enum`.
+fn allowed_values<'n>(schema: &'n Node<'_>) -> Option<&'n [Value]> {
+    match schema.value("const") {
+        Some(only) => Some(std::slice::from_ref(only)),
+        None => Some(schema.value("enum")?.as_array()?),
+    }
+}
+
+/// Returns a type for which all values of a type may be valid, as an integer may be for a number.
+fn widened(kind: &str) -> &str {
+    if kind == "integer" { "number" } else { kind }
+}
+
+fn canonical(value: &Value) -> String {
+    canonical_json(&value.to_string()).unwrap_or_default()
 }
 
 /// Returns a union of a schema and `null`, with the title and description.

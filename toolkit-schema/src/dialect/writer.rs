@@ -8,7 +8,7 @@ use super::rules::Needed;
 use crate::depth::MAX_DEPTH;
 use crate::keyword::takes_boolean;
 use crate::keywords::Keywords;
-use crate::types::{names, types};
+use crate::types::{has_type, names};
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
@@ -92,7 +92,7 @@ impl<'w, 'a> Writer<'w, 'a> {
             }
         }
         for (name, keyword) in self.needed {
-            if types(schema.get("type")).any(|known| known == *name) {
+            if has_type(schema.get("type"), name) {
                 let empty =
                     if *keyword == "properties" { required_properties(&schema) } else { Map::new().into() };
                 schema.entry(*keyword).or_insert(empty);
@@ -118,12 +118,15 @@ impl<'w, 'a> Writer<'w, 'a> {
 
     /// Marks a target as used, and returns the `$ref` to it.
     pub(super) fn reference(&mut self, number: usize) -> String {
-        let target = self.tree.targets.get(number).filter(|target| !target.path.is_empty());
-        let Some(target) = target else { return "#".to_owned() };
-        if !self.used.contains(&number) {
-            self.used.push(number);
+        match self.tree.targets.get(number) {
+            Some(Target { name, path, .. }) if !path.is_empty() => {
+                if !self.used.contains(&number) {
+                    self.used.push(number);
+                }
+                format!("#/$defs/{name}")
+            }
+            _ => "#".to_owned(),
         }
-        format!("#/$defs/{}", target.name)
     }
 
     /// Returns the name and schema of a target, by its order of first use.
@@ -152,20 +155,21 @@ impl<'w, 'a> Writer<'w, 'a> {
             let reason = "another schema for the same value has this keyword, too; stated in the description";
             self.losses.widen(path, keyword, reason);
         }
-        let apart: Vec<String> = apart.iter().map(|apart| in_words(&self.sketch(apart))).collect();
-        of_schemas("allOf", &apart).into_iter().collect()
+        let words: Vec<String> = apart.iter().map(|apart| in_words(&self.sketch(apart))).collect();
+        of_schemas("allOf", &words).into_iter().collect()
     }
 }
 
 /// Returns the missing `properties` of an object, because a list without the required members is refused.
 /// They take any value, and are listed only if the schema says nothing of other members.
 fn required_properties(schema: &Map<String, Value>) -> Value {
-    let is_open = ["additionalProperties", "unevaluatedProperties"]
-        .iter()
-        .all(|keyword| schema.get(*keyword).is_none_or(|others| others == true));
-    let names = names(schema.get("required").filter(|_| is_open));
     let mut properties = Map::new();
-    for name in names {
+    for keyword in ["additionalProperties", "unevaluatedProperties"] {
+        if schema.get(keyword).is_some_and(|others| others != true) {
+            return properties.into();
+        }
+    }
+    for name in names(schema.get("required")) {
         properties.set(name, Map::new().into());
     }
     properties.into()

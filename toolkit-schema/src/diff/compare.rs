@@ -53,10 +53,12 @@ fn any_or_listed(types: BTreeSet<&str>) -> String {
 /// Returns a schema without annotations.
 fn plain(schema: &Value) -> Value {
     let mut plain = schema.clone();
-    each_subschema(&mut plain, &mut |keywords| {
-        keywords.retain(|keyword, _| !Keyword::is_annotation(keyword));
-    });
+    each_subschema(&mut plain, &mut remove_annotations);
     plain
+}
+
+fn remove_annotations(keywords: &mut Map<String, Value>) {
+    keywords.retain(|keyword, _| !Keyword::is_annotation(keyword));
 }
 
 struct Comparison<'a> {
@@ -73,6 +75,10 @@ struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     fn add(&mut self, kind: SchemaChangeKind, why: impl Into<String>) {
         self.found.push(SchemaChange::new(&self.path, kind, self.side, why));
+    }
+
+    fn add_property(&mut self, name: &str, kind: SchemaChangeKind, why: &str) {
+        self.at(&["properties", name], |this| this.add(kind, why));
     }
 
     fn at(&mut self, place: &[&str], compare: impl FnOnce(&mut Self)) {
@@ -114,22 +120,17 @@ impl<'a> Comparison<'a> {
     }
 
     fn properties(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>) {
-        let named = |keywords: &'a Map<String, Value>| keywords.get("properties").and_then(Value::as_object);
-        let required =
-            |keywords: &'a Map<String, Value>| names(keywords.get("required")).collect::<BTreeSet<_>>();
-        let was_required = required(old);
-        let is_required = required(new);
-        let before = named(old);
-        let after = named(new);
+        let was_required: BTreeSet<&str> = names(old.get("required")).collect();
+        let is_required: BTreeSet<&str> = names(new.get("required")).collect();
+        let before = old.get("properties").and_then(Value::as_object);
+        let after = new.get("properties").and_then(Value::as_object);
         for (name, property) in before.into_iter().flatten() {
-            let now = after.and_then(|after| after.get(name));
-            self.at(&["properties", name], |this| match now {
-                None => this.add(Removed, "the property is gone"),
-                Some(now) => {
-                    this.requirement(was_required.contains(&**name), is_required.contains(&**name));
-                    this.schemas(property, now);
-                }
-            });
+            let Some(now) = after.and_then(|after| after.get(name)) else {
+                self.add_property(name, Removed, "the property is gone");
+                continue;
+            };
+            self.requirement(name, was_required.contains(&**name), is_required.contains(&**name));
+            self.at(&["properties", name], |this| this.schemas(property, now));
         }
         // A name with a schema from other keywords was not free.
         let is_free = !["patternProperties", "unevaluatedProperties"].iter().any(|it| old.contains_key(*it))
@@ -138,27 +139,24 @@ impl<'a> Comparison<'a> {
             if has_key(before, name) {
                 continue;
             }
-            let is_required = is_required.contains(&**name);
-            self.at(&["properties", name], |this| match (is_free, is_required) {
-                (false, _) => this.add(Unknown, "a property is new, and its name was held to another schema"),
-                (true, true) => this.add(AddedRequired, "a property was added that must be there"),
-                (true, false) => this.add(AddedOptional, "a property was added that may be left out"),
-            });
+            let (kind, why) = match (is_free, is_required.contains(&**name)) {
+                (false, _) => (Unknown, "a property is new, and its name was held to another schema"),
+                (true, true) => (AddedRequired, "a property was added that must be there"),
+                (true, false) => (AddedOptional, "a property was added that may be left out"),
+            };
+            self.add_property(name, kind, why);
         }
         for name in was_required.symmetric_difference(&is_required) {
-            if has_key(before, name) || has_key(after, name) {
-                continue;
+            if !has_key(before, name) && !has_key(after, name) {
+                self.requirement(name, was_required.contains(name), is_required.contains(name));
             }
-            self.at(&["properties", name], |this| {
-                this.requirement(was_required.contains(name), is_required.contains(name));
-            });
         }
     }
 
-    fn requirement(&mut self, was: bool, is: bool) {
+    fn requirement(&mut self, name: &str, was: bool, is: bool) {
         match (was, is) {
-            (false, true) => self.add(NewlyRequired, "the property must be there now"),
-            (true, false) => self.add(NoLongerRequired, "the property may be left out now"),
+            (false, true) => self.add_property(name, NewlyRequired, "the property must be there now"),
+            (true, false) => self.add_property(name, NoLongerRequired, "the property may be left out now"),
             _ => {}
         }
     }
@@ -166,7 +164,10 @@ impl<'a> Comparison<'a> {
     /// Compares all other keywords as a whole.
     fn others(&mut self, old: &'a Map<String, Value>, new: &'a Map<String, Value>) {
         let added = new.keys().filter(|keyword| !old.contains_key(*keyword));
-        for keyword in old.keys().chain(added).filter(|keyword| !OWN.contains(&&***keyword)) {
+        for keyword in old.keys().chain(added) {
+            if OWN.contains(&&**keyword) {
+                continue;
+            }
             match (old.get(keyword), new.get(keyword)) {
                 (Some(was @ Value::Object(_)), Some(is @ Value::Object(_))) if keyword == "items" => {
                     self.at(&["items"], |this| this.schemas(was, is));
@@ -207,10 +208,10 @@ impl<'a> Comparison<'a> {
 /// Follows schemas that are nothing but a reference; a target with other keywords beside one stays.
 fn resolved<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..MAX_DEPTH {
-        let keywords = schema.as_object().filter(|keywords| keywords.len() == 1);
-        match keywords.and_then(|keywords| keywords.get("$ref")).and_then(Value::as_str) {
-            Some(reference) => schema = target(root, reference)?,
-            None => return Some(schema),
+        let Value::Object(keywords) = schema else { return Some(schema) };
+        match keywords.get("$ref") {
+            Some(Value::String(reference)) if keywords.len() == 1 => schema = target(root, reference)?,
+            _ => return Some(schema),
         }
     }
     None

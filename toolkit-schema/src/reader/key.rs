@@ -28,7 +28,7 @@ impl Reader<'_> {
     fn whole_number(&mut self) -> Option<Number<'_>> {
         let first = *self.text.as_bytes().first()?;
         let number = self.number(first).ok()?;
-        (self.at == self.text.len()).then_some(number)
+        if self.at == self.text.len() { Some(number) } else { None }
     }
 }
 

@@ -86,8 +86,10 @@ impl<'t> Reader<'t> {
 
     fn skip_word(&mut self) -> Result<(), ReadError> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        let length = rest.iter().take_while(is_part).count();
+        let mut length = 0;
+        while let Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') = rest.get(length) {
+            length += 1;
+        }
         self.at += length;
         if length == 0 { Err(self.refuse()) } else { Ok(()) }
     }

@@ -5,7 +5,7 @@ use crate::dialect::SchemaLoss;
 use crate::index::{AddressMap, address};
 use crate::keyword::{Role, Subschema, subschemas};
 use crate::keywords::Keywords;
-use crate::types::{names, types};
+use crate::types::{has_name, has_type};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -204,7 +204,7 @@ impl LoopExits {
         match (inside.keyword, &inside.key) {
             _ if inside.role == Role::Definitions => None,
             ("properties", Some(Cow::Borrowed(name))) => {
-                let is_required = names(schema.get("required")).any(|required| required == *name);
+                let is_required = has_name(schema.get("required"), name);
                 let may_lack = !is_required || self == Self::EmptyParts && may_be_null(inside.schema);
                 if may_lack { None } else { Some(LinkKind::Property(name)) }
             }
@@ -216,9 +216,17 @@ impl LoopExits {
 }
 
 fn may_be_null(schema: &Value) -> bool {
-    let is_null = |schema: &Value| types(schema.get("type")).any(|name| name == "null");
-    let branches = ["anyOf", "oneOf"].into_iter().filter_map(|union| schema.get(union)?.as_array());
-    is_null(schema) || branches.flatten().any(is_null)
+    if has_type(schema.get("type"), "null") {
+        return true;
+    }
+    for union in ["anyOf", "oneOf"] {
+        for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
+            if has_type(branch.get("type"), "null") {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn may_be_empty(schema: &Value) -> bool {

@@ -110,10 +110,10 @@ fn open_at(path: &Path, version: u64) -> io::Result<Option<(File, u64)>> {
     if !is_new {
         let mut header = Vec::new();
         (&file).take(HEADER as u64).read_to_end(&mut header)?;
-        let Some(found) = id_of(&header).filter(|id| version_of(*id, length) == version) else {
-            return Ok(None);
-        };
-        id = found;
+        match id_of(&header) {
+            Some(found) if version_of(found, length) == version => id = found,
+            _ => return Ok(None),
+        }
     }
     if file.metadata()?.len() < length {
         return Ok(None);

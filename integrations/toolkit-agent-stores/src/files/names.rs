@@ -60,16 +60,17 @@ fn unescape(name: &str) -> Option<String> {
     let mut rest = name.bytes();
     while let Some(byte) = rest.next() {
         bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                u8::try_from(digit(rest.next()?)? * 16 + digit(rest.next()?)?).ok()?
-            }
+            b'%' => u8::try_from(hex_digit(rest.next()?)? * 16 + hex_digit(rest.next()?)?).ok()?,
             byte => byte,
         });
     }
     let id = String::from_utf8(bytes).ok()?;
     // Rejects names that `escape` never creates, such as another program's file.
-    (escape(&id) == name).then_some(id)
+    if escape(&id) == name { Some(id) } else { None }
+}
+
+fn hex_digit(byte: u8) -> Option<u32> {
+    char::from(byte).to_digit(16)
 }
 
 #[cfg(test)]

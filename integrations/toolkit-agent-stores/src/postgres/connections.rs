@@ -71,7 +71,10 @@ impl Connections {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
-            let Some(pause) = pauses.next().filter(|_| failure.is_lost) else { return Err(failure.error) };
+            if !failure.is_lost {
+                return Err(failure.error);
+            }
+            let Some(pause) = pauses.next() else { return Err(failure.error) };
             sleep(pause).await;
         }
     }

@@ -38,12 +38,20 @@ impl Database {
         is_write: bool,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let ended = || StoreError::new("the thread of the store of conversations has ended");
         let (answer, answered) = oneshot::channel();
         let task = Task { is_write, work: Some(work), value: None, answer };
-        self.0.send(Box::new(task)).map_err(|_| ended())?;
-        answered.await.unwrap_or_else(|_| Err(ended()))
+        if self.0.send(Box::new(task)).is_err() {
+            return Err(thread_ended());
+        }
+        match answered.await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(thread_ended()),
+        }
     }
+}
+
+fn thread_ended() -> StoreError {
+    StoreError::new("the thread of the store of conversations has ended")
 }
 
 /// Executes jobs until all handles are dropped. Jobs that wait at the same time share a transaction.
@@ -107,7 +115,9 @@ where
     }
 
     fn run(&mut self, transaction: &Transaction<'_>) -> bool {
-        self.value = self.work.take().map(|work| work(transaction));
+        if let Some(work) = self.work.take() {
+            self.value = Some(work(transaction));
+        }
         matches!(self.value, Some(Ok(_)))
     }
 

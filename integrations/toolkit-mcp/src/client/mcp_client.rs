@@ -249,13 +249,15 @@ impl ClientState {
     /// Sets the state of the connection. Returns `false` if the client was closed in the meantime.
     fn set_link(&self, link: Link) -> bool {
         // Under the lock: otherwise a closed client could become connected.
-        self.link.send_if_modified(|current| {
-            let is_open = !self.closing.is_cancelled();
-            if is_open {
-                *current = link;
-            }
-            is_open
-        })
+        self.link.send_if_modified(|current| self.replace_unless_closed(current, link))
+    }
+
+    fn replace_unless_closed(&self, current: &mut Link, link: Link) -> bool {
+        if self.closing.is_cancelled() {
+            return false;
+        }
+        *current = link;
+        true
     }
 
     async fn adopt(&self, session: &Session) -> Result<(), McpError> {

@@ -132,7 +132,7 @@ impl ServerHandler for ClientRequestHandler {
     ) -> Result<InitializeResult, ErrorData> {
         // Changes are announced even if the client lists the tools before it confirms the handshake.
         let changes = ServerChanges::new(&self.settings);
-        *lock(&self.changes) = changes.are_possible().then(|| Box::new(changes));
+        *lock(&self.changes) = if changes.are_possible() { Some(Box::new(changes)) } else { None };
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -154,7 +154,7 @@ impl ServerHandler for ClientRequestHandler {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         // The SDK leaves out what the server's capabilities do not have.
-        ServerChanges::new(&self.settings).are_possible().then(|| requested.clone())
+        if ServerChanges::new(&self.settings).are_possible() { Some(requested.clone()) } else { None }
     }
 
     fn listen(

@@ -45,13 +45,13 @@ impl McpServer {
     ///
     /// For tokens with claims, [mount](Self::into_service) the server behind your own authentication layer,
     /// and read them with [`Caller::extension`](super::Caller::extension).
-    pub fn with_bearer_token(self, token: impl Into<Arc<str>>) -> Self {
+    pub fn with_bearer_token(mut self, token: impl Into<Arc<str>>) -> Self {
         let token: Arc<str> = token.into();
-        self.with(|settings| {
-            settings.http.guards.set_token(&token);
-            settings.http.set_fault("with_bearer_token", token_fault(&token));
-            settings.is_private = true;
-        })
+        let http = &mut self.settings.http;
+        http.guards.set_token(&token);
+        http.set_fault("with_bearer_token", token_fault(&token));
+        self.settings.is_private = true;
+        self
     }
 
     /// Protects the server with OAuth: every request needs a token for which `check` returns the
@@ -101,12 +101,12 @@ impl McpServer {
     ///
     /// By default, and with an empty list, only names of this machine are accepted. So no web page can reach
     /// the server through a host name of its own (DNS rebinding).
-    pub fn with_allowed_hosts<T: Into<String>>(self, hosts: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_allowed_hosts<T: Into<String>>(mut self, hosts: impl IntoIterator<Item = T>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
-        self.with(|settings| {
-            settings.http.set_fault("with_allowed_hosts", hosts.iter().find_map(|host| host_fault(host)));
-            settings.http.guards.set_hosts(hosts);
-        })
+        let http = &mut self.settings.http;
+        http.set_fault("with_allowed_hosts", hosts.iter().find_map(|host| host_fault(host)));
+        http.guards.set_hosts(hosts);
+        self
     }
 
     /// Sets the accepted values of the header `Origin`, such as `https://app.example.com:443`; only this
@@ -114,13 +114,12 @@ impl McpServer {
     ///
     /// Requests without this header are always accepted. Pages of accepted origins may call the server from a
     /// browser, and read its answers.
-    pub fn with_allowed_origins<T: Into<String>>(self, origins: impl IntoIterator<Item = T>) -> Self {
+    pub fn with_allowed_origins<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
         let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
-        self.with(|settings| {
-            let fault = origins.iter().find_map(|origin| origin_fault(origin));
-            settings.http.set_fault("with_allowed_origins", fault);
-            settings.http.guards.set_origins(origins);
-        })
+        let http = &mut self.settings.http;
+        http.set_fault("with_allowed_origins", origins.iter().find_map(|origin| origin_fault(origin)));
+        http.guards.set_origins(origins);
+        self
     }
 
     /// Binds each session to the identity of the client that opened it.

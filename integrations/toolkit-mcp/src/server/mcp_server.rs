@@ -83,11 +83,10 @@ impl McpServer {
     }
 
     /// Sets the name and the version shown to clients; those of this crate by default.
-    pub fn with_name(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.with(|settings| {
-            settings.name = name.into();
-            settings.version = version.into();
-        })
+    pub fn with_name(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self.settings.version = version.into();
+        self
     }
 
     /// Sets the maximum number of calls at the same time, over all clients; 1,000 by default, at least one.
@@ -160,13 +159,12 @@ impl McpServer {
     /// # Ok::<(), toolkit_ai::BuildError>(())
     /// ```
     pub fn with_filter(
-        self,
+        mut self,
         filter: impl Fn(&Caller, &ToolDefinition) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.with(|settings| {
-            settings.filters.push(Arc::new(filter));
-            settings.is_private = true;
-        })
+        self.settings.filters.push(Arc::new(filter));
+        self.settings.is_private = true;
+        self
     }
 
     /// Sets the function that returns the scopes of a client, separated by spaces.

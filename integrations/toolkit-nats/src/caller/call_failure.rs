@@ -17,18 +17,33 @@ use toolkit_core::{ErrorKind, ToolError};
 #[non_exhaustive]
 pub enum CallFailure {
     /// No worker serves this version of the tool. The tool has not run.
+    ///
+    /// - `no worker has it now`: start one. Keep earlier versions until their conversations end.
     NoWorker,
     /// All workers that were asked are full, end, or cannot reach their ledger. The tool has not run.
+    ///
+    /// - `all its workers are busy`: start more. Retries help with short peaks.
     Busy,
     /// This program is not connected to the server. The tool has not run.
+    ///
+    /// - `its workers cannot be reached`: look at the NATS server.
     Disconnected,
     /// The worker refuses the caller, or the id of the call belongs to another call. The tool has not run.
+    ///
+    /// - `The worker refused the call`: check the token.
     Refused,
     /// The arguments are longer than a message may be. The tool has not run.
+    ///
+    /// - `its message has … bytes, more than …`: pass a reference in place of the data.
     TooLarge,
-    /// The worker or its result was lost, or it has stopped the call. The tool may have run.
+    /// The worker was silent for three seconds, its result was lost, or it has stopped the call. The tool may
+    /// have run.
+    ///
+    /// - `check its effect`: a ledger avoids this.
     Unknown,
     /// The deadline has passed. The tool may have run.
+    ///
+    /// - `it did not end within … s`: raise the time limit, or use a ledger.
     Deadline,
 }
 

@@ -1,29 +1,17 @@
 //! References and definitions (`$ref`, `$defs`) after transforms.
 
-use crate::schema::keyword::each_subschema;
+use super::Changes;
+use crate::schema::keyword::{each_subschema, subschemas};
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Updates the references in the schema `shown` to renamed and hidden properties.
 ///
 /// The schema of a hidden property is copied from `root` to `$defs` for them.
-pub(super) fn redirect(
-    root: &Value,
-    shown: &mut Map<String, Value>,
-    shown_as: impl Fn(&str) -> Option<String>,
-) {
+pub(super) fn redirect(root: &Value, shown: &mut Map<String, Value>, changes: &Changes) {
     let mut whole = Value::Object(std::mem::take(shown));
-    let mut moved: Vec<(String, String)> = Vec::new();
-    loop {
-        let mut hidden = None;
-        each_subschema(&mut whole, &mut |schema| {
-            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return };
-            let Some((name, _)) = property_reference(reference) else { return };
-            if shown_as(&name).is_none() && !moved.iter().any(|(known, _)| *known == name) {
-                hidden = Some(name);
-            }
-        });
-        let Some(name) = hidden else { break };
+    let mut moved = BTreeMap::new();
+    while let Some(name) = dangling_reference(&whole, changes, &moved) {
         let Some(definition) = root.get("properties").and_then(|known| known.get(&name)) else { break };
         if let Value::Object(keywords) = &mut whole
             && let Value::Object(definitions) = keywords.entry("$defs").or_insert_with(|| Map::new().into())
@@ -33,22 +21,41 @@ pub(super) fn redirect(
                 free.push('_');
             }
             definitions.insert(free.clone(), definition.clone());
-            moved.push((name, free));
+            moved.insert(name, free);
         }
     }
-    each_subschema(&mut whole, &mut |schema| {
-        let Some(Value::String(reference)) = schema.get_mut("$ref") else { return };
-        let Some((name, rest)) = property_reference(reference) else { return };
-        let place = match (shown_as(&name), moved.iter().find(|(known, _)| *known == name)) {
-            (Some(shown), _) => format!("#/properties/{}", escaped(&shown)),
-            (None, Some((_, definition))) => format!("#/$defs/{}", escaped(definition)),
-            (None, None) => return,
-        };
-        *reference = format!("{place}{rest}");
-    });
+    each_subschema(&mut whole, &mut |schema| redirect_reference(schema, changes, &moved));
     if let Value::Object(whole) = whole {
         *shown = whole;
     }
+}
+
+/// Returns the name of a hidden property to which a reference leads, and which is not `moved` yet.
+fn dangling_reference(whole: &Value, changes: &Changes, moved: &BTreeMap<String, String>) -> Option<String> {
+    let mut open = vec![whole];
+    while let Some(schema) = open.pop() {
+        if let Some(Value::String(reference)) = schema.get("$ref")
+            && let Some((name, _)) = property_reference(reference)
+            && changes.shown_as(&name).is_none()
+            && !moved.contains_key(&name)
+        {
+            return Some(name);
+        }
+        open.extend(subschemas(schema).map(|inside| inside.schema));
+    }
+    None
+}
+
+/// Updates the reference of one schema. `moved` has the definitions of the hidden properties.
+fn redirect_reference(schema: &mut Map<String, Value>, changes: &Changes, moved: &BTreeMap<String, String>) {
+    let Some(Value::String(reference)) = schema.get_mut("$ref") else { return };
+    let Some((name, rest)) = property_reference(reference) else { return };
+    let place = match (changes.shown_as(&name), moved.get(&name)) {
+        (Some(shown), _) => format!("#/properties/{}", escaped(shown)),
+        (None, Some(definition)) => format!("#/$defs/{}", escaped(definition)),
+        (None, None) => return,
+    };
+    *reference = format!("{place}{rest}");
 }
 
 /// Splits a reference such as `#/properties/a/items` after the property name.

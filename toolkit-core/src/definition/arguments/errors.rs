@@ -14,14 +14,7 @@ impl Arguments {
             return error;
         }
         let mut unseen = Vec::new();
-        let translated = error.map_violations(|violation| {
-            let Some((change, rest)) = self.changed_at(&violation.path) else { return Some(violation) };
-            if change.hidden {
-                unseen.push(violation.to_string());
-            }
-            let shown = format!("{}{rest}", change.shown_as()?);
-            Some(Violation::new(shown, violation.kind, violation.message))
-        });
+        let translated = error.map_violations(|violation| self.translated_violation(violation, &mut unseen));
         if unseen.is_empty() {
             return translated;
         }
@@ -31,6 +24,17 @@ impl Arguments {
                 .with_details(details);
         }
         translated.with_details(details)
+    }
+
+    /// Returns the violation with the model's name of the argument. One of a hidden argument is added to
+    /// `unseen`.
+    fn translated_violation(&self, violation: Violation, unseen: &mut Vec<String>) -> Option<Violation> {
+        let Some((change, rest)) = self.changed_at(&violation.path) else { return Some(violation) };
+        let Some(shown) = change.shown_as() else {
+            unseen.push(violation.to_string());
+            return None;
+        };
+        Some(Violation::new(format!("{shown}{rest}"), violation.kind, violation.message))
     }
 
     /// Returns the transform of the first argument in `path`, and the rest of `path`.

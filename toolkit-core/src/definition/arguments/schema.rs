@@ -3,7 +3,7 @@
 use super::super::ArgumentTransform;
 use super::Changes;
 use super::definitions::{forget_unused, redirect};
-use super::parts::{MOST_REFERENCES, each_part, strings, target};
+use super::parts::{MOST_REFERENCES, Parts, strings, target};
 use serde_json::{Map, Value};
 
 /// Returns the schema of the transformed arguments. Fails with an argument name and a message if a
@@ -12,13 +12,14 @@ pub(super) fn transformed(root: &Value, changes: &Changes) -> Result<Value, (Str
     let Value::Object(keywords) = root else { return Ok(root.clone()) };
     let view = View { root, changes };
     let mut shown = view.part(keywords.clone(), MOST_REFERENCES)?;
-    let demanded = changes
-        .0
-        .iter()
-        .filter(|change| change.required)
-        .filter_map(|change| change.shown_as().map(str::to_owned));
-    add_required(&mut shown, demanded);
-    redirect(root, &mut shown, |name| changes.shown_as(name).map(str::to_owned));
+    for change in &changes.0 {
+        if change.required
+            && let Some(name) = change.shown_as()
+        {
+            add_required(&mut shown, name);
+        }
+    }
+    redirect(root, &mut shown, changes);
     if changes.0.iter().any(|change| change.hidden) {
         forget_unused(&mut shown);
     }
@@ -34,14 +35,14 @@ impl View<'_> {
     /// Returns the changed argument that `schema` mentions, if `wanted` accepts its transform.
     fn mentioned(&self, schema: &Value, wanted: impl Fn(&ArgumentTransform) -> bool) -> Option<&str> {
         let mut names = Vec::new();
-        each_part(self.root, schema, &mut |part, _| {
+        for part in Parts::of(self.root, schema) {
             for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
-                if let Some(Value::Object(named)) = part.get(keyword) {
+                if let Some(Value::Object(named)) = part.schema.get(keyword) {
                     names.extend(named.keys().map(String::as_str));
                 }
             }
-            names.extend(strings(part.get("required")));
-        });
+            names.extend(strings(part.schema.get("required")));
+        }
         for name in names {
             if let Some(change) = self.changes.of(name)
                 && wanted(change)
@@ -175,12 +176,10 @@ impl View<'_> {
     }
 }
 
-fn add_required(schema: &mut Map<String, Value>, names: impl IntoIterator<Item = String>) {
-    for name in names {
-        if let Value::Array(required) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()))
-            && !required.iter().any(|known| *known == *name)
-        {
-            required.push(name.into());
-        }
+fn add_required(schema: &mut Map<String, Value>, name: &str) {
+    if let Value::Array(required) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()))
+        && !required.iter().any(|known| known == name)
+    {
+        required.push(name.into());
     }
 }

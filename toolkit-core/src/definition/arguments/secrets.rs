@@ -48,8 +48,13 @@ impl Secrets {
 
     /// Replaces each hidden string with `[hidden]`, also one that an ellipsis cuts off.
     pub(super) fn redact(&self, text: &str) -> String {
-        let text = self.members.iter().fold(text.to_owned(), |text, member| text.replace(member, ""));
-        let mut redacted = self.texts.iter().fold(text, |text, secret| text.replace(secret, HIDDEN));
+        let mut redacted = text.to_owned();
+        for member in &self.members {
+            redacted = redacted.replace(member, "");
+        }
+        for secret in &self.texts {
+            redacted = redacted.replace(secret, HIDDEN);
+        }
         let cuts: Vec<usize> = redacted.match_indices('…').map(|(cut, _)| cut).collect();
         for cut in cuts.into_iter().rev() {
             let before = redacted.get(..cut).unwrap_or_default();

@@ -36,7 +36,7 @@ impl Arguments {
                 Ok(outcome) => outcome,
                 Err(panic) => resume_unwind(Box::new(secrets.redact(&panic.0))),
             };
-            outcome.map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
+            outcome.map_err(|error| self.translated_and_redacted(error, &secrets))
         };
         ToolFuture::new(call)
     }
@@ -51,8 +51,11 @@ impl Arguments {
         // A check emits no events.
         let silent = context.of_check(Arc::default());
         let (rewritten, secrets) = self.rewrite(arguments, &silent)?;
-        check(tool, &rewritten, context)
-            .map_err(|error| self.translated(error).map_texts(&|text| secrets.redact(text)))
+        check(tool, &rewritten, context).map_err(|error| self.translated_and_redacted(error, &secrets))
+    }
+
+    fn translated_and_redacted(&self, error: ToolError, secrets: &Secrets) -> ToolError {
+        self.translated(error).map_texts(&|text| secrets.redact(text))
     }
 
     /// Renames the arguments to the tool's names and adds the program's values. All else stays as written.
@@ -66,7 +69,8 @@ impl Arguments {
         for (name, value) in &members {
             if let Some(change) = self.changes.shown(name) {
                 given.push(&change.argument);
-                rewriting.keep(value, change.is_renamed().then_some(&change.argument));
+                let new_name = if change.is_renamed() { Some(change.argument.as_str()) } else { None };
+                rewriting.keep(value, new_name);
             } else if self.is_hidden(name) {
                 refused.push(unknown(name, self.shown()));
             } else {

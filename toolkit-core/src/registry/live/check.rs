@@ -48,8 +48,13 @@ pub(super) fn run_checks(
                 }
             }
         }
-        disabled.extend(reason.map(|reason| (name.to_owned(), reason)));
+        if let Some(reason) = reason {
+            disabled.push((name.to_owned(), reason));
+        }
     }
     BuildError::unless_empty(problems)?;
-    disabled.into_iter().try_for_each(|(name, reason)| after.disable(&name, &reason))
+    for (name, reason) in disabled {
+        after.disable(&name, &reason)?;
+    }
+    Ok(())
 }

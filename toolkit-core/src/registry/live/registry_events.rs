@@ -52,34 +52,45 @@ pub enum RegistryChange {
 /// Returns the changes between two states, removed tools first, each part sorted by name.
 pub(super) fn changes(version: u64, before: &ToolRegistry, after: &ToolRegistry) -> Vec<RegistryEvent> {
     let mut changes = Vec::new();
-    let event = |tool: &ToolName, change| RegistryEvent { version, tool: tool.clone(), change };
-    let gone = before.entries().into_iter().map(RegisteredTool::name).filter(|name| !after.has(name));
-    changes.extend(gone.map(|tool| event(tool, RegistryChange::Unregistered)));
-    for now in after.entries() {
-        let mut push = |change| changes.push(event(now.name(), change));
-        let earlier = before.tools.get(now.name().as_str());
-        match earlier {
-            None => push(RegistryChange::Registered),
-            Some(earlier) if Arc::ptr_eq(&earlier.tool, &now.tool) => {}
-            Some(earlier) => push(match (&earlier.original, &now.original) {
-                (None, Some(_)) => RegistryChange::Overridden,
-                (Some(_), None) => RegistryChange::Restored,
-                _ => {
-                    let [old, new] = [earlier, now].map(|entry| &entry.tool.definition().parameters);
-                    let parameters = SchemaDiff::of_arguments(old, new).compatibility();
-                    RegistryChange::Replaced { parameters }
-                }
-            }),
+    for entry in before.entries() {
+        if !after.has(entry.name()) {
+            let change = RegistryChange::Unregistered;
+            changes.push(RegistryEvent { version, tool: entry.name().clone(), change });
         }
-        match (earlier.and_then(|earlier| earlier.disabled.as_ref()), &now.disabled) {
-            (earlier, Some(reason)) if earlier != Some(reason) => {
-                push(RegistryChange::Disabled { reason: reason.to_string() });
-            }
-            (Some(_), None) => push(RegistryChange::Enabled),
-            _ => {}
+    }
+    for now in after.entries() {
+        let earlier = before.tools.get(now.name().as_str());
+        for change in [change_of_tool(earlier, now), change_of_switch(earlier, now)].into_iter().flatten() {
+            changes.push(RegistryEvent { version, tool: now.name().clone(), change });
         }
     }
     changes
+}
+
+fn change_of_tool(earlier: Option<&RegisteredTool>, now: &RegisteredTool) -> Option<RegistryChange> {
+    let Some(earlier) = earlier else { return Some(RegistryChange::Registered) };
+    if Arc::ptr_eq(&earlier.tool, &now.tool) {
+        return None;
+    }
+    Some(match (&earlier.original, &now.original) {
+        (None, Some(_)) => RegistryChange::Overridden,
+        (Some(_), None) => RegistryChange::Restored,
+        _ => {
+            let [old, new] = [earlier, now].map(|entry| &entry.tool.definition().parameters);
+            RegistryChange::Replaced { parameters: SchemaDiff::of_arguments(old, new).compatibility() }
+        }
+    })
+}
+
+fn change_of_switch(earlier: Option<&RegisteredTool>, now: &RegisteredTool) -> Option<RegistryChange> {
+    let before = earlier.and_then(|earlier| earlier.disabled.as_ref());
+    match (before, &now.disabled) {
+        (before, Some(reason)) if before != Some(reason) => {
+            Some(RegistryChange::Disabled { reason: reason.to_string() })
+        }
+        (Some(_), None) => Some(RegistryChange::Enabled),
+        _ => None,
+    }
 }
 
 /// A stream of the changes of a [live registry](super::LiveRegistry). After missed changes, take a

@@ -232,7 +232,7 @@ impl TokenChallenge {
             return None;
         }
         let challenge = Self::new(response.headers.clone(), token);
-        (!is_forbidden || challenge.is_insufficient_scope()).then_some(challenge)
+        if !is_forbidden || challenge.is_insufficient_scope() { Some(challenge) } else { None }
     }
 
     #[cfg_attr(not(feature = "auth"), allow(unused_variables))]

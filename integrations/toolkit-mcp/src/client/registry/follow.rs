@@ -9,7 +9,7 @@ use tokio_util::sync::DropGuard;
 use toolkit_core::definition::ProvidedTool;
 use toolkit_core::registry::SyncedTools;
 use toolkit_core::search::SearchOptions;
-use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool};
+use toolkit_core::{BuildError, CancellationToken, LiveRegistry, Tool, ToolRegistry};
 
 const DISCOVER_TOOLS: &str = "discover_tools";
 
@@ -58,32 +58,31 @@ impl McpClient {
     /// # Errors
     /// Returns a [`BuildError`] if the registry refuses the current tools. It is then unchanged.
     pub fn follow(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
-        self.follow_with(registry, || {})
+        self.start_following(registry, false)
     }
 
     /// Also turns on tool search when the tools are deferred.
     pub(crate) fn follow_with_search(&self, registry: &LiveRegistry) -> Result<Following, BuildError> {
-        let live = registry.clone();
-        self.follow_with(registry, move || turn_search_on(&live))
+        self.start_following(registry, true)
     }
 
-    /// Calls `when_deferred` after each change, if the tools are deferred.
-    fn follow_with(
+    fn start_following(
         &self,
         registry: &LiveRegistry,
-        when_deferred: impl Fn() + Send + 'static,
+        turns_search_on: bool,
     ) -> Result<Following, BuildError> {
         let mut catalogs = self.0.catalog.subscribe();
         let mut totals = self.0.count.subscribe();
         let first =
             RegisteredTools { catalog: catalogs.borrow_and_update().clone(), are_deferred: self.0.defers() };
         let mut tools = SyncedTools::new(registry, self.provided(&first.catalog))?;
-        if first.are_deferred {
-            when_deferred();
+        if first.are_deferred && turns_search_on {
+            turn_search_on(registry);
         }
         let progress = watch::Sender::new(first.clone());
         let registered = progress.subscribe();
         let client = Arc::downgrade(&self.0);
+        let registry = registry.clone();
         let following = CancellationToken::new();
         tokio::spawn(following.clone().run_until_cancelled_owned(async move {
             let mut last = first;
@@ -103,8 +102,8 @@ impl McpClient {
                 for (tool, error) in tools.update(client.provided(&latest.catalog)) {
                     client.0.handler.emit(McpEvent::Refused { tool, error });
                 }
-                if latest.are_deferred {
-                    when_deferred();
+                if latest.are_deferred && turns_search_on {
+                    turn_search_on(&registry);
                 }
                 last = latest.clone();
                 progress.send_replace(latest);
@@ -131,10 +130,11 @@ fn turn_search_on(registry: &LiveRegistry) {
     if registry.snapshot().get(DISCOVER_TOOLS).is_some() {
         return;
     }
-    let enabled: Result<(), BuildError> = registry.change(|registry| {
-        registry.enable_tool_search(SearchOptions::default());
-        Ok(())
-    });
-    // The tools are then listed as without tool search.
-    drop(enabled);
+    // After an error, the tools are listed as without tool search.
+    drop(registry.change(enable_search));
+}
+
+fn enable_search(registry: &mut ToolRegistry) -> Result<(), BuildError> {
+    registry.enable_tool_search(SearchOptions::default());
+    Ok(())
 }

@@ -62,8 +62,11 @@ impl McpCommand {
     }
 
     /// Adds arguments.
-    pub fn args<T: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = T>) -> Self {
-        arguments.into_iter().fold(self, Self::arg)
+    pub fn args<T: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = T>) -> Self {
+        for argument in arguments {
+            self.arguments.push(argument.as_ref().to_owned());
+        }
+        self
     }
 
     /// Sets an environment variable.

@@ -98,10 +98,15 @@ fn to_object(value: &mut Value) {
 
 /// Replaces `[]` as the metadata and among the capabilities.
 fn correct(result: &mut Value) {
-    result.get_mut("_meta").map(to_object);
-    if let Some(capabilities) = result.get_mut("capabilities") {
-        to_object(capabilities);
-        capabilities.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(to_object);
+    if let Some(meta) = result.get_mut("_meta") {
+        to_object(meta);
+    }
+    let Some(capabilities) = result.get_mut("capabilities") else { return };
+    to_object(capabilities);
+    if let Value::Object(members) = capabilities {
+        for capability in members.values_mut() {
+            to_object(capability);
+        }
     }
 }
 

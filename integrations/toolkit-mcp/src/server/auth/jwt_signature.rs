@@ -30,13 +30,15 @@ impl<'a> SignedJwt<'a> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let header: JwtHeader = serde_json::from_slice(&decode(header)?).ok()?;
-        let jwt = Self {
+        if header.crit.is_some() {
+            return None;
+        }
+        Some(Self {
             header,
             signed: signed.as_bytes(),
             claims: decode(claims)?,
             signature: decode(signature)?,
-        };
-        jwt.header.crit.is_none().then_some(jwt)
+        })
     }
 
     /// Returns the claims, which are true only if a key verifies the token.

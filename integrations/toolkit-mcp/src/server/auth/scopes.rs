@@ -10,6 +10,11 @@ pub(crate) fn scopes_of(definition: &ToolDefinition) -> Option<&str> {
 
 pub(crate) fn is_granted(definition: &ToolDefinition, granted: impl FnOnce() -> String) -> bool {
     let Some(needed) = scopes_of(definition) else { return true };
-    let granted = granted();
-    needed.split_whitespace().all(|scope| granted.split_whitespace().any(|granted| granted == scope))
+    let scopes = granted();
+    for scope in needed.split_whitespace() {
+        if !scopes.split_whitespace().any(|granted| granted == scope) {
+            return false;
+        }
+    }
+    true
 }

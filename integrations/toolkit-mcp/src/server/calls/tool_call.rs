@@ -7,7 +7,7 @@ use crate::server::protocol::{RawArguments, failure, is_wrapped, success};
 use crate::server::request_body::RequestBody;
 use crate::server::server_settings::ServerSettings;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock, ErrorData, Resource};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ContentBlock, ErrorData, Extensions, Resource};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use toolkit_core::{CallId, ErrorKind};
@@ -19,13 +19,10 @@ pub(crate) async fn run(
 ) -> Result<CallToolResponse, ErrorData> {
     let settings = session.settings;
     let names = settings.names(&settings.dispatcher.registry());
-    let raw = context.extensions.get();
-    #[cfg(feature = "server-http")]
-    let raw = raw.or_else(|| RequestBody::arguments(&context.extensions));
     let call = ClientCall {
         id: settings.next_call_id(),
         name: names.unspell(&request.name),
-        arguments: RawArguments::text(raw, request.arguments.take()),
+        arguments: RawArguments::text(raw_arguments(&context.extensions), request.arguments.take()),
         input_responses: request.input_responses,
         request_state: request.request_state,
     };
@@ -60,6 +57,21 @@ pub(crate) async fn run(
     };
     result.content.extend(links.into_iter().map(ContentBlock::resource_link));
     Ok(result.into())
+}
+
+/// Returns the arguments as the client wrote them, if its transport has kept them.
+fn raw_arguments(extensions: &Extensions) -> Option<&RawArguments> {
+    if let Some(raw) = extensions.get() {
+        return Some(raw);
+    }
+    #[cfg(feature = "server-http")]
+    {
+        RequestBody::arguments(extensions)
+    }
+    #[cfg(not(feature = "server-http"))]
+    {
+        None
+    }
 }
 
 /// The links to the full texts of one call. Dropping them removes them from the store, even if the call was

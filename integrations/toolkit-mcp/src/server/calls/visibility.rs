@@ -17,8 +17,10 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(settings: &'a ServerSettings, context: RequestContext<RoleServer>) -> Self {
-        let has_filters = !settings.filters.is_empty();
-        let caller = has_filters.then(|| Caller::new(context, Inputs::default(), LogLevel::Info));
+        let mut caller = None;
+        if !settings.filters.is_empty() {
+            caller = Some(Caller::new(context, Inputs::default(), LogLevel::Info));
+        }
         Self { settings, caller }
     }
 

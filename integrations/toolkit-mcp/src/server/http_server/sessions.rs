@@ -43,7 +43,8 @@ impl SessionRequest {
     pub(super) async fn of<T>(self, request: impl Future<Output = T>) -> Option<T> {
         let handle = async {
             let response = request.await;
-            (!SESSION_REQUEST.with(|current| current.is_refused.get())).then_some(response)
+            let is_refused = SESSION_REQUEST.with(|current| current.is_refused.get());
+            if is_refused { None } else { Some(response) }
         };
         SESSION_REQUEST.scope(self, handle).await
     }
