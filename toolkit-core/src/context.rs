@@ -14,9 +14,10 @@ pub use actions::{SessionDelta, ToolActions};
 pub(crate) use attempts::Attempts;
 pub(crate) use deadline::Limit;
 pub use draft::{ActionsHandle, SessionHandle};
-pub(crate) use grants::{Grants, grant};
+pub(crate) use grants::Grants;
 use run::Redaction;
 pub use run::{Progress, RunContext, RunControl};
+pub(crate) use session::grant;
 pub use session::{Session, SessionMap};
 #[cfg(feature = "cache")]
 pub(crate) use state::SeenState;

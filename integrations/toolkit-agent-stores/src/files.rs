@@ -5,6 +5,7 @@ mod line;
 mod list;
 mod log;
 mod names;
+mod tail;
 
 use fs4::FileExt;
 use line::OwnedSave;

@@ -1,6 +1,5 @@
 //! Agents, and the run shared by the agents of a team.
 
-mod call_ids;
 mod called;
 mod custom;
 mod owner;
@@ -8,7 +7,7 @@ mod run_end;
 mod saving;
 mod shared;
 
-pub(crate) use call_ids::CallIds;
+pub(crate) use crate::call_ids::CallIds;
 pub(crate) use called::{Called, CalledAgents, Caller, OpenCall, Reported};
 pub(crate) use owner::{RunOwner, Sink, SteeredInput};
 pub use shared::Run;

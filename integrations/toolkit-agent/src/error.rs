@@ -1,5 +1,6 @@
 //! Errors of a run.
 
+use crate::conversation::Stop;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
 use crate::session::{EndReason, StoreError};
@@ -202,6 +203,11 @@ impl AgentError {
             Self::Other(_) => "other",
         };
         EndReason::Failed { kind: kind.to_owned(), message: self.to_string() }
+    }
+
+    /// Returns how an attempt ends with this error.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop { reason: self.reason(), keeps_turn: self.keeps_the_turn() }
     }
 
     /// Returns whether a run with the right agents, tools and state continues the unchanged turn.

@@ -1,13 +1,14 @@
 //! The events of a run.
 
+mod guard_action;
 mod scope;
 
+pub use guard_action::GuardAction;
 pub use scope::RunScope;
 
-use crate::guardrail::GuardAction;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
-use crate::session::EndReason;
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;

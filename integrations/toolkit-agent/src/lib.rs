@@ -78,8 +78,10 @@ mod helpers;
 
 mod agent;
 mod answer;
+mod call_ids;
 pub mod compaction;
 mod conversation;
+mod conversation_entry;
 mod error;
 mod event;
 pub mod guardrail;
@@ -96,6 +98,7 @@ mod run;
 pub mod runs;
 pub mod session;
 mod span;
+mod status;
 mod stream;
 pub mod structured;
 pub mod team;

@@ -1,7 +1,7 @@
 //! The work of a run: an agent answers in a conversation.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::{Conversation, InputId, Stop};
+use crate::conversation::{Conversation, InputId};
 use crate::error::{AgentError, RunError};
 use crate::output::RunOutput;
 use crate::pending::Decisions;
@@ -74,7 +74,7 @@ impl Agent {
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
             Err(error) => {
-                conversation.stop_run(Stop::from(&error));
+                conversation.stop_run(error.stop());
                 Err(error)
             }
         };

@@ -34,6 +34,7 @@
 //!
 //! A run whose process has died counts as one that works, until [`LocalRuns::take_over`] continues it.
 
+mod active;
 mod cursor;
 mod driver;
 mod hub;

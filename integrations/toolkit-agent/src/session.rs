@@ -1,6 +1,5 @@
 //! Sessions: conversations, and the session values that they share, in a store.
 
-mod entry;
 mod fork;
 mod history_tool;
 mod info;
@@ -12,9 +11,10 @@ mod store;
 mod store_error;
 
 pub use crate::conversation::{EarlierCall, ForkPoint};
-pub use entry::{ConversationEntry, EntryKind};
+pub use crate::conversation_entry::{ConversationEntry, EntryKind};
+pub use crate::status::{EndReason, RunStatus, Summary};
 pub(crate) use history_tool::date;
-pub use info::{ConversationInfo, EndReason, RunStatus, Summary};
+pub use info::ConversationInfo;
 pub(crate) use journal::{Journal, RunningSave};
 pub use memory::MemoryStore;
 pub use recovery::Recovery;

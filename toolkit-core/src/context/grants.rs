@@ -1,6 +1,5 @@
 //! Approvals that hold for a whole session.
 
-use super::session::Session;
 use crate::guard::lock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
@@ -20,11 +19,6 @@ struct GrantTable {
     granted: BTreeSet<GrantKey>,
     /// The locks of running requests. Without an agent run, a lock belongs to one batch.
     turns: BTreeMap<(GrantKey, Option<u64>), Weak<tokio::sync::Mutex<()>>>,
-}
-
-/// Approves later calls of `tool` that need approval for `reason`, as an approval for the session does.
-pub(crate) fn grant(session: &Session, tool: &str, reason: &str) {
-    session.grants().add(tool, reason);
 }
 
 impl Grants {

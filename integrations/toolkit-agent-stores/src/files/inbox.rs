@@ -5,7 +5,7 @@
 //! anything else. So a line never follows while items of the one before are still here.
 
 use super::line::{invalid, now, sealed, unsealed};
-use super::log::{last_details, lock, shared};
+use super::tail::{last_details, lock, shared};
 use super::{create_folder, replace_file};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

@@ -2,9 +2,9 @@
 
 use super::inbox::Inbox;
 use super::line::time;
-use super::log::{Header, last_details, shared};
 use super::names::{ENDING, id_of, path_of};
 use super::of_file;
+use super::tail::{Header, last_details, shared};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

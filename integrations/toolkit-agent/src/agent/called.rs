@@ -1,7 +1,7 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use super::call_ids::CallIds;
+use crate::call_ids::CallIds;
 use crate::conversation::{Conversation, EarlierCall, Log, State, TurnPath};
 use crate::event::RunScope;
 use crate::helpers::lock;

@@ -2,10 +2,9 @@
 
 use super::fork::ForkSource;
 use super::{Compacted, State};
-use crate::error::AgentError;
 use crate::output::{AgentOutput, Spent};
 use crate::pending::Decision;
-use crate::session::EndReason;
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -242,12 +241,6 @@ impl Stop {
 impl From<EndReason> for Stop {
     fn from(reason: EndReason) -> Self {
         Self { reason, keeps_turn: false }
-    }
-}
-
-impl From<&AgentError> for Stop {
-    fn from(error: &AgentError) -> Self {
-        Self { reason: error.reason(), keeps_turn: error.keeps_the_turn() }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::stored::{LogReader, ReadEntry};
 use super::{Conversation, Entry, State};
-use crate::session::ConversationKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -148,15 +147,15 @@ struct ForkStart {
 }
 
 impl Conversation {
-    /// Returns the fork with the id `id` of the conversation with these saves.
+    /// Returns the fork with the id `fork_id` of the conversation of this user and id with these saves.
     ///
     /// # Errors
     /// A message if the log cannot be read, or if the fork would begin inside of a run.
     pub(crate) fn forked(
-        source: ConversationKey<'_>,
+        (user, id): (&str, &str),
         saves: &[String],
         before: &ForkPoint,
-        id: &str,
+        fork_id: &str,
     ) -> Result<Self, String> {
         let cut = find_cut(saves, before)?;
         let mut whole = Self::default();
@@ -184,9 +183,9 @@ impl Conversation {
         }
         let ForkStart { state, values } =
             start.unwrap_or_else(|| whole.fork_start(super::log::now() / 1_000));
-        let mut fork = Self { state, ..Self::new(id).with_user_id(source.user) };
+        let mut fork = Self { state, ..Self::new(fork_id).with_user_id(user) };
         fork.session = fork.session.with_store(values.into_iter().collect());
-        let (user, id) = (source.user.to_owned(), source.id.to_owned());
+        let (user, id) = (user.to_owned(), id.to_owned());
         let source = ForkSource { user, id, log: reader.id, entry: cut.entry };
         fork.state.origin.sources.insert(0, source);
         fork.state.origin.calls.extend(calls);

@@ -4,7 +4,7 @@ use super::Entry;
 use super::State;
 use crate::helpers::{MAX_NESTING, append_json, lock, new_id};
 use crate::output::Spent;
-use crate::session::Summary;
+use crate::status::Summary;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;

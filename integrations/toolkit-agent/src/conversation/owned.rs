@@ -4,7 +4,7 @@ use super::stored::{LogReader, ReadEntry};
 use super::{Conversation, Entry, InputId};
 use crate::helpers::lock;
 use crate::pending::Decision;
-use crate::session::{EndReason, RunStatus};
+use crate::status::{EndReason, RunStatus};
 use std::sync::Arc;
 use toolkit_llm::UserMessage;
 

@@ -7,8 +7,9 @@ mod view;
 
 use super::stored::{LogReader, ReadEntry};
 use super::{Entry, State};
+use crate::conversation_entry::{ConversationEntry, EntryKind};
 use crate::event::RunEvent;
-use crate::session::{ConversationEntry, EntryKind, RunStatus};
+use crate::status::RunStatus;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;

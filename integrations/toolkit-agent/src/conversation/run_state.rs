@@ -1,7 +1,7 @@
 //! The state of the latest run of a conversation.
 
 use crate::output::{AgentOutput, Spent};
-use crate::session::EndReason;
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::branches::is_branch;
 use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
-use crate::session::Summary;
+use crate::status::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;

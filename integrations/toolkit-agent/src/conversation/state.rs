@@ -5,7 +5,7 @@ use super::fork::{InputMark, Origin};
 use super::history::History;
 use super::{Entry, Frame, InputId, RunState, Stop, Turn};
 use crate::output::{AgentOutput, Spent};
-use crate::session::{EndReason, RunStatus};
+use crate::status::{EndReason, RunStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

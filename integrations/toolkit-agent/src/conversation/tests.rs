@@ -4,11 +4,10 @@ mod logs;
 
 use super::log::Header;
 use super::*;
-use crate::error::AgentError;
 use crate::helpers::lock;
 use crate::output::AgentOutput;
 use crate::pending::Decision;
-use crate::session::EndReason;
+use crate::status::EndReason;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -169,7 +168,7 @@ fn change() -> impl Strategy<Value = Change> {
         EndReason::Waiting.into(),
         EndReason::Cancelled.into(),
         EndReason::Dropped.into(),
-        Stop::from(&AgentError::TeamChanged("other agents".to_owned())),
+        Stop { reason: EndReason::Cancelled, keeps_turn: true },
     ];
     let leaf = prop_oneof![
         2 => Just(Change::Message),

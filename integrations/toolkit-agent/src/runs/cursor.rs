@@ -51,9 +51,16 @@ impl fmt::Display for Cursor {
 }
 
 /// The error of a text that is no [`Cursor`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParseCursorError;
+
+/// Prints the message, so that a failed `main` shows it.
+impl fmt::Debug for ParseCursorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for ParseCursorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,10 @@
 //! The task that works on one conversation, as long as there is work.
 
 use super::InputMode;
-use super::hub::{Hub, Place};
+use super::active::{Active, Current, LocalInner};
+use super::hub::Place;
 use super::item::{DecisionItem, Inbox, InputItem, Item, Numbered, name_of_decision};
-use super::local::LocalInner;
+
 use super::past::missed;
 use super::step::{Step, next_step};
 use crate::agent::{RunOwner, SteeredInput};
@@ -14,75 +15,18 @@ use crate::helpers::{BoxFuture, lock};
 use crate::output::RunOutput;
 use crate::pending::Decisions;
 use crate::session::sessions::Sessions;
-use crate::session::{ConversationKey, RunStatus, StoreError};
+use crate::session::{RunStatus, StoreError};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use toolkit_core::CancellationToken;
 
 /// How often a run is continued after its store has failed, each time after a longer pause.
 const MAX_FAILURES: u32 = 8;
-
-/// A conversation with a task.
-pub(super) struct Active {
-    user: String,
-    id: String,
-    pub(super) hub: Hub,
-    current: Mutex<Option<Current>>,
-    /// Whether the inbox may have changed since the task has looked at it.
-    has_news: AtomicBool,
-    /// Whether the inbox may have an input that steers.
-    is_steered: AtomicBool,
-    /// Whether a run that is noted as working is to be continued.
-    takes_over: AtomicBool,
-    news: Notify,
-}
-
-/// The run that works.
-struct Current {
-    run: Arc<str>,
-    cancellation: CancellationToken,
-}
-
-impl Active {
-    pub(super) fn new(key: ConversationKey<'_>) -> Self {
-        Self {
-            user: key.user.to_owned(),
-            id: key.id.to_owned(),
-            hub: Hub::default(),
-            current: Mutex::default(),
-            has_news: AtomicBool::new(false),
-            is_steered: AtomicBool::new(false),
-            takes_over: AtomicBool::new(false),
-            news: Notify::new(),
-        }
-    }
-
-    pub(super) fn key(&self) -> ConversationKey<'_> {
-        ConversationKey { user: &self.user, id: &self.id }
-    }
-
-    pub(super) fn wake(&self, takes_over: bool) {
-        self.takes_over.fetch_or(takes_over, Ordering::Relaxed);
-        // At the next turn already, even if the inbox was not looked at before.
-        self.is_steered.store(true, Ordering::Relaxed);
-        self.has_news.store(true, Ordering::Release);
-        self.news.notify_one();
-    }
-
-    /// Cancels the run if it works, and returns whether it does.
-    pub(super) fn cancel(&self, run: &str) -> bool {
-        let current = lock(&self.current);
-        let Some(current) = current.as_ref().filter(|current| *current.run == *run) else { return false };
-        current.cancellation.cancel();
-        true
-    }
-}
 
 /// Removes a conversation from those with a task, also when the task panics.
 struct Retire {

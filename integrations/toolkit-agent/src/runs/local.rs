@@ -1,6 +1,7 @@
 //! The owner of runs in one process.
 
-use super::driver::{Active, drive};
+use super::active::{Active, LocalInner};
+use super::driver::drive;
 use super::item::{DecisionItem, Inbox, Item, name_of_cancel, name_of_decision, name_of_input};
 use super::listener::Listener;
 use super::past::{Past, follow, kept_after};
@@ -12,20 +13,17 @@ use crate::limits::Limits;
 use crate::pending::{Decision, Decisions, PendingCall};
 use crate::session::sessions::Sessions;
 use crate::session::{ConversationInfo, ConversationKey, RunStatus, StoreError};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::RunContext;
 
-type AllActive = HashMap<(String, String), Arc<Active>>;
-type ContextOf = dyn Fn(ConversationKey<'_>) -> RunContext + Send + Sync;
-type DeadlineOf = dyn Fn(&PendingCall) -> Option<(Duration, Decision)> + Send + Sync;
-
 /// Owns the runs of conversations in this process, over any store.
 ///
-/// Each run works in a task of its own, so it goes on when listeners leave. Clones share the runs. Several processes may
-/// use one store: an input is begun by the process that it was submitted in, or by the one that works on the run before
-/// it, and decisions and cancellations reach the process that works, after [a second at most](Self::with_poll).
+/// Each run works in a task of its own, so it goes on when listeners leave. Clones share the runs.
+///
+/// Several processes may use one store. An input is begun by the process that it was submitted in, or by the one that works
+/// on the run before it. Decisions and cancellations reach the process that works, after [a second at
+/// most](Self::with_poll).
 ///
 /// ```
 /// use toolkit_ai::agent::runs::{LocalRuns, Runs as _};
@@ -44,18 +42,6 @@ type DeadlineOf = dyn Fn(&PendingCall) -> Option<(Duration, Decision)> + Send + 
 #[derive(Clone)]
 pub struct LocalRuns {
     pub(super) inner: Arc<LocalInner>,
-}
-
-#[derive(Clone)]
-pub(super) struct LocalInner {
-    pub(super) agent: Agent,
-    pub(super) sessions: Sessions,
-    pub(super) limits: Option<Limits>,
-    pub(super) context: Option<Arc<ContextOf>>,
-    pub(super) deadline: Option<Arc<DeadlineOf>>,
-    pub(super) poll: Duration,
-    /// The conversations with a task, by user and id.
-    pub(super) active: Arc<Mutex<AllActive>>,
 }
 
 debug!(LocalRuns, self, "agent": self.inner.agent.name(), "active": lock(&self.inner.active).len());

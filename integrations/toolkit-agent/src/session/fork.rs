@@ -52,7 +52,9 @@ impl SavedConversation {
             return Err(refused("it does not exist".to_owned()));
         };
         let fork = self.with_id(id.into());
-        let forked = Conversation::forked(self.key(), &log.entries, &before.into(), fork.key().id);
+        let source = self.key();
+        let forked =
+            Conversation::forked((source.user, source.id), &log.entries, &before.into(), fork.key().id);
         self.sessions().save(&mut forked.map_err(refused)?).await?;
         Ok(fork)
     }

@@ -1,12 +1,12 @@
 //! Saving of conversations: unsaved entries are appended to the log.
 
-use super::info::Summary;
 use super::sessions::{Lease, Sessions, SharedState, lease};
 use super::store::{ConversationKey, Save, StateScope};
 use super::store_error::StoreError;
 use crate::conversation::{Conversation, Log, Unsaved};
 use crate::helpers::{BoxFuture, guarded, lock};
 use crate::output::Spent;
+use crate::status::Summary;
 use std::any::Any;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};

@@ -1,9 +1,10 @@
 //! A store that keeps conversations in memory.
 
-use super::info::{ConversationInfo, Summary};
+use super::info::ConversationInfo;
 use super::store::{ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, apply};
 use super::store_error::StoreError;
 use crate::helpers::lock;
+use crate::status::Summary;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};

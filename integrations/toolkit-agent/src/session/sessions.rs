@@ -1,10 +1,10 @@
 //! The conversations of a program, and the session values that they share.
 
-use super::entry::ConversationEntry;
 use super::info::ConversationInfo;
 use super::memory::MemoryStore;
 use super::store::{ConversationKey, ConversationStore, DynStore, StateScope, apply, check_value};
 use super::store_error::StoreError;
+use crate::conversation_entry::ConversationEntry;
 use crate::conversation::{Conversation, PastEvents};
 use crate::helpers::lock;
 use serde_json::Value;

@@ -1,8 +1,9 @@
 //! The trait for stores of conversations, and its types.
 
-use super::info::{ConversationInfo, Summary};
+use super::info::ConversationInfo;
 use super::store_error::StoreError;
 use crate::helpers::{MAX_NESTING, append_json};
+use crate::status::Summary;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use toolkit_core::context::SessionDelta;

@@ -3,7 +3,7 @@
 use super::concurrent::Concurrent;
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Stop};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::{BoxFuture, lock};
@@ -116,7 +116,7 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     let output = agent.join_run(copy, run).await;
     match &output {
         Ok(_) => drop(copy.end_run()),
-        Err(error) => copy.stop_run(Stop::from(error)),
+        Err(error) => copy.stop_run(error.stop()),
     }
     let saved = run.save(copy).await;
     let saved_output = match saved {

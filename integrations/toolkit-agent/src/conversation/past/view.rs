@@ -2,8 +2,9 @@
 
 use super::{Before, may_be_answer, with_slash};
 use crate::conversation::{Arrived, Entry, State, Stop, TurnVerdict};
+use crate::conversation_entry::{ConversationEntry, EntryKind};
 use crate::event::{RunEvent, RunScope};
-use crate::session::{ConversationEntry, EndReason, EntryKind};
+use crate::status::EndReason;
 use std::sync::Arc;
 use toolkit_core::ToolResult;
 use toolkit_llm::{AssistantMessage, Message};
