@@ -1,6 +1,6 @@
 //! The work of an agent in a run, turn by turn.
 
-use super::calls::{Attempt, Dispatch, TurnCalls};
+use super::calls::{Attempt, DispatchedCalls, TurnCalls};
 use super::event_buffer::EventBuffer;
 use super::pieces::{HeldPieces, Pieces};
 use super::repetitions::Repetitions;
@@ -224,7 +224,7 @@ impl<'a> TurnRunner<'a> {
                 held,
             },
             attempt: Attempt::default(),
-            dispatch: Dispatch::new(&dispatcher),
+            dispatched: DispatchedCalls::new(&dispatcher),
         };
         // Not reused after a restart, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
