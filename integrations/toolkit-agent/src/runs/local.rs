@@ -147,6 +147,12 @@ impl LocalRuns {
         Ok(inbox.inputs.first().is_some_and(|input| input.number < number))
     }
 
+    /// Returns whether the inbox has an item of this name, of an earlier submission.
+    async fn has_item(&self, key: ConversationKey<'_>, name: &str) -> Result<bool, StoreError> {
+        let inbox = self.inner.sessions.store().inbox(key).await?;
+        Ok(inbox.iter().any(|item| item.name == name))
+    }
+
     async fn put(&self, key: ConversationKey<'_>, name: &str, item: &Item) -> Result<(u64, Item), RunsError> {
         let content = serde_json::to_string(item).map_err(StoreError::from)?;
         let kept = self.inner.sessions.store().put(key, name, &content).await?;
@@ -162,8 +168,10 @@ impl Runs for LocalRuns {
         let mode = item.mode;
         if matches!(mode, InputMode::Steer | InputMode::Reject) {
             let before = self.load(key).await?;
-            let reason = refusal(mode, busy(&before).as_ref());
-            if let Some(reason) = reason.filter(|_| !before.has_input(&run)) {
+            if let Some(reason) = refusal(mode, busy(&before).as_ref())
+                && !before.has_input(&run)
+                && !self.has_item(key, &name_of_input(&run)).await?
+            {
                 return Err(RunsError::Refused(reason));
             }
         }
