@@ -327,6 +327,18 @@ fn every_keyword_that_names_an_argument_is_transformed() {
     );
 }
 
+/// The schema of a server may have anything there.
+#[test]
+fn an_argument_is_hidden_where_definitions_are_no_object() {
+    let schema = json!({
+        "properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}},
+        "$defs": [],
+    });
+    let view =
+        AdaptedTool::new(echo(schema)).with_arguments([Argument::new("a").fixed("x")]).expect("possible");
+    assert_eq!(view.definition().parameters["properties"], json!({"b": {"$ref": "#/properties/a"}}));
+}
+
 #[test]
 fn an_argument_under_a_condition_cannot_be_hidden_or_given() {
     let condition = json!({"properties": {"kind": {"const": "by_id"}}, "required": ["kind"]});

@@ -77,6 +77,7 @@ impl<'a> Json<'a> {
         Some(value)
     }
 
+    /// Returns the value of a number, with all its digits.
     pub(crate) fn number(&self) -> Option<Decimal> {
         if matches!(self.kind, Kind::Number) { Decimal::parse(self.text) } else { None }
     }
@@ -162,7 +163,7 @@ impl<'a> Json<'a> {
         Decimal::parse(&format!("{double:e}"))
     }
 
-    /// Returns whether this is an integer that a [`serde_json::Value`] cannot store exactly.
+    /// Returns whether this is an integer that a [`serde_json::Value`] cannot store exactly, beyond 64 bits.
     pub(crate) fn is_other_integer(&self) -> bool {
         self.number().is_some_and(|number| number.is_integer())
             && !self.is_of_64_bits()

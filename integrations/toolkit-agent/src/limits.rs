@@ -62,11 +62,11 @@ pub struct Limits {
     /// The maximum number of failures of a tool with the same arguments, without a success in between.
     /// Default: 3.
     ///
-    /// Further such calls are refused with an error result. Each agent counts its own calls.
+    /// Each further call with these arguments is refused with an error result. Each agent counts its own calls.
     pub max_repeated_failures: u32,
     /// The maximum number of consecutive calls of a tool with the same arguments and output. Default: 5.
     ///
-    /// Further such calls are refused, and the model is told to use the output. Each agent counts its own
+    /// Each further equal call is refused, and the model is told to use the output. Each agent counts its own
     /// calls.
     pub max_repeated_calls: u32,
 }
@@ -112,7 +112,7 @@ const UNKNOWN_COST: &str = "the cost of the run is limited, but that of an answe
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
-    /// The enclosing budget, which also applies.
+    /// The enclosing budget, which also applies. `None` for that of a run.
     outer: Option<Arc<Self>>,
     started: Instant,
     /// What earlier attempts have used, which counts for the limits.

@@ -242,7 +242,7 @@ impl StateNeed {
         self.is_optional
     }
 
-    /// Returns the name of the type.
+    /// Returns the name of the Rust type of the state, for messages.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         (self.name)()

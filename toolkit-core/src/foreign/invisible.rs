@@ -112,7 +112,7 @@ pub fn is_clean(text: &str) -> bool {
     visible(text, is_hidden).eq(text.chars())
 }
 
-/// Returns whether `text` has hidden characters other than the line ends of some systems.
+/// Returns whether `text` has characters that a reader cannot see. The `\r` in the line ends of some systems is none.
 #[must_use]
 pub fn hides_text(text: &str) -> bool {
     visible(text, is_hidden).ne(text.chars().filter(|character| *character != '\r'))

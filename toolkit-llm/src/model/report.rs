@@ -39,6 +39,7 @@ const CODES: [(ModelErrorKind, &[&str]); 5] = [
     ),
 ];
 
+/// What stands before a pause, in lowercase.
 const BEFORE_PAUSE: [&str; 3] = ["try again in ", "retry in ", "retry after "];
 
 pub(super) fn kind_of_code(code: &str) -> Option<ModelErrorKind> {

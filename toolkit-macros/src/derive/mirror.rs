@@ -212,7 +212,7 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// Adds the bounds that serde's `default` needs, and the default of a struct.
+    /// Adds the bounds that serde's `default` needs, and the default value of the struct. `this` is the derived type.
     pub(super) fn add_defaults(&mut self, this: &TokenStream) {
         let bounds = default_bounds(this, self.generics, self.attrs, self.all_fields());
         self.generics.make_where_clause().predicates.extend(bounds);

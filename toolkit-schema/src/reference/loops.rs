@@ -49,7 +49,7 @@ pub(super) fn open_loops(schema: &mut Value, exits: LoopExits) -> Vec<SchemaLoss
     losses
 }
 
-/// Removes `name` from `required`, and says in its description that it belongs to each object.
+/// Removes `name` from `required`, and says in the description of the object that each object has it.
 fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|required| required != name);
@@ -71,7 +71,7 @@ fn no_longer_require(object: &mut Map<String, Value>, name: &str) {
 struct Graph<'a> {
     schemas: Vec<GraphSchema<'a>>,
     links: Vec<Link<'a>>,
-    /// The first link of each schema, followed by its others.
+    /// The index in `links` of the first link of each schema; its others follow.
     first: Vec<usize>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Graph<'a> {
     /// Returns a number for each schema, the same for schemas on the same loops.
     ///
     /// This is Kosaraju's algorithm: follow schemas to their ends, then backwards in the reverse order of
-    /// these ends. It does not recur, so long chains cannot exhaust the stack.
+    /// these ends. It does not recurse, so long chains cannot exhaust the stack.
     fn loops(&self) -> Vec<usize> {
         let mut ended = Vec::new();
         let mut seen = vec![false; self.schemas.len()];

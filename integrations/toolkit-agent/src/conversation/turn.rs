@@ -20,6 +20,7 @@ pub(crate) struct Turn {
     message: AssistantMessage,
     /// The results so far, sorted by call once all are there. Positions are indexes of calls.
     results: Vec<ToolResult>,
+    /// The calls that have begun, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     started: Vec<usize>,
     /// The calls that wait for a decision or a result, with the reason.
@@ -218,7 +219,8 @@ impl Turn {
         self.has_started(position) && !self.waited.contains(&position)
     }
 
-    /// Returns whether an agent called at `position` has an entry, which it saves before it begins.
+    /// Returns whether an agent called at `position` may have begun: it saves an entry before it does. Only in a log that
+    /// was read is it known that there is none.
     pub(crate) fn agent_may_have_begun(&self, position: usize) -> bool {
         self.without_entries.0.as_ref().is_none_or(|without| !without.contains(&position))
     }

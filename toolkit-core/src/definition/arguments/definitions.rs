@@ -13,16 +13,16 @@ pub(super) fn redirect(root: &Value, shown: &mut Map<String, Value>, changes: &C
     let mut moved = BTreeMap::new();
     while let Some(name) = dangling_reference(&whole, changes, &moved) {
         let Some(definition) = root.get("properties").and_then(|known| known.get(&name)) else { break };
-        if let Value::Object(keywords) = &mut whole
-            && let Value::Object(definitions) = keywords.entry("$defs").or_insert_with(|| Map::new().into())
-        {
-            let mut free = name.clone();
-            while definitions.contains_key(&free) {
-                free.push('_');
-            }
-            definitions.insert(free.clone(), definition.clone());
-            moved.insert(name, free);
+        let Value::Object(keywords) = &mut whole else { break };
+        let Value::Object(definitions) = keywords.entry("$defs").or_insert_with(|| Map::new().into()) else {
+            break;
+        };
+        let mut free = name.clone();
+        while definitions.contains_key(&free) {
+            free.push('_');
         }
+        definitions.insert(free.clone(), definition.clone());
+        moved.insert(name, free);
     }
     each_subschema(&mut whole, &mut |schema| redirect_reference(schema, changes, &moved));
     if let Value::Object(whole) = whole {

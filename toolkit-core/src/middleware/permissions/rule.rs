@@ -97,7 +97,7 @@ impl PermissionRule {
         self.may_apply(definition) && self.of_call.iter().all(|condition| condition(definition, arguments))
     }
 
-    /// Returns whether the rule applies to the tool, without its conditions.
+    /// Returns whether the rule applies to the tool, before its conditions on arguments are asked.
     pub(super) fn may_apply(&self, definition: &ToolDefinition) -> bool {
         self.fits_name(&definition.name) && self.tags.iter().all(|tag| has_tag(definition, tag))
     }

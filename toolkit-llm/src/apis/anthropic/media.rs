@@ -6,7 +6,7 @@ use crate::json::fields::text;
 use serde_json::{Value, json};
 use toolkit_core::output::{Content, JsonText, Media, MediaData};
 
-/// The accepted images, PDFs, and text files, sent as documents.
+/// The accepted images, and the PDFs and text files, which are sent as documents.
 ///
 /// The list follows the types of Anthropic's SDK.
 pub(super) const MEDIA: MediaTable = MediaTable { messages: ACCEPTED, results: ACCEPTED };

@@ -22,7 +22,7 @@ pub(crate) struct Measure {
     pub(crate) unions: usize,
 }
 
-/// The number of values above which an enum's characters count.
+/// The number of values above which the characters of an enum have a limit of their own.
 const LARGE_ENUM: usize = 250;
 
 impl Measure {
