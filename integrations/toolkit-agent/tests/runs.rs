@@ -1,6 +1,7 @@
 //! Runs that somebody owns.
 
 mod owned;
+mod reloads;
 mod table;
 
 use toolkit_agent::session::MemoryStore;
