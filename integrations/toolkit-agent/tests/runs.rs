@@ -1,5 +1,6 @@
 //! Runs that somebody owns.
 
+mod complaints;
 mod owned;
 mod reloads;
 mod table;

@@ -14,29 +14,29 @@ use toolkit_core::middleware::{Permission, PermissionRule, Permissions};
 use toolkit_core::{ClosureTool, ToolCall, ToolRegistry};
 use toolkit_llm::{ModelResponse, ScriptedModel, UserMessage};
 
-const KEY: ConversationKey<'static> = ConversationKey { user: "ada", id: "1" };
+pub(super) const KEY: ConversationKey<'static> = ConversationKey { user: "ada", id: "1" };
 
 /// A store, and runs whose tool `ask` waits for an answer, `pay` for an approval and `work` for a permit.
-struct Program {
-    store: MemoryStore,
-    runs: LocalRuns,
-    paid: Arc<AtomicU32>,
-    permits: Arc<Semaphore>,
+pub(super) struct Program {
+    pub(super) store: MemoryStore,
+    pub(super) runs: LocalRuns,
+    pub(super) paid: Arc<AtomicU32>,
+    pub(super) permits: Arc<Semaphore>,
 }
 
 impl Program {
-    fn new(model: ScriptedModel) -> Self {
+    pub(super) fn new(model: ScriptedModel) -> Self {
         let store = MemoryStore::new();
         let (paid, permits) = (Arc::<AtomicU32>::default(), Arc::new(Semaphore::new(0)));
         let agent = agent(model, &paid, &permits).build().unwrap();
         Self { runs: local(agent, &store), store, paid, permits }
     }
 
-    async fn begin(&self, text: &str, run: &str) {
+    pub(super) async fn begin(&self, text: &str, run: &str) {
         self.runs.submit(KEY, RunInput::new(text).with_run(run)).await.unwrap();
     }
 
-    async fn status(&self, is_reached: impl Fn(&RunStatus) -> bool) -> RunStatus {
+    pub(super) async fn status(&self, is_reached: impl Fn(&RunStatus) -> bool) -> RunStatus {
         let reached = async {
             loop {
                 let listed = self.runs.list("ada").await.unwrap();
@@ -50,28 +50,28 @@ impl Program {
     }
 
     /// Waits until calls wait, and returns their ids.
-    async fn waiting(&self) -> Vec<String> {
+    pub(super) async fn waiting(&self) -> Vec<String> {
         match self.status(|status| matches!(status, RunStatus::Waiting { .. })).await {
             RunStatus::Waiting { calls, .. } => calls.into_iter().map(|call| call.id).collect(),
             other => panic!("{other:?}"),
         }
     }
 
-    async fn ended(&self) -> EndReason {
+    pub(super) async fn ended(&self) -> EndReason {
         match self.status(|status| matches!(status, RunStatus::Ended { .. })).await {
             RunStatus::Ended { reason, .. } => reason,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn texts(&self) -> Vec<String> {
+    pub(super) async fn texts(&self) -> Vec<String> {
         let sessions = Sessions::new(self.store.clone());
         let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
         conversation.messages().iter().map(toolkit_llm::Message::to_text).collect()
     }
 }
 
-fn agent(
+pub(super) fn agent(
     model: ScriptedModel,
     paid: &Arc<AtomicU32>,
     permits: &Arc<Semaphore>,
@@ -96,11 +96,11 @@ fn agent(
     Agent::builder(model).tools(tools).middleware(permissions)
 }
 
-fn local(agent: Agent, store: &MemoryStore) -> LocalRuns {
+pub(super) fn local(agent: Agent, store: &MemoryStore) -> LocalRuns {
     LocalRuns::new(agent, Sessions::new(store.clone())).with_poll(Duration::from_millis(5))
 }
 
-fn calls<const N: usize>(names: [&str; N]) -> ModelResponse {
+pub(super) fn calls<const N: usize>(names: [&str; N]) -> ModelResponse {
     ModelResponse::calls(names.map(|name| ToolCall::new(name, name, "{}")))
 }
 
@@ -238,14 +238,14 @@ async fn a_steered_input_is_checked() {
 
 /// The text that a page shows, and its last cursor.
 #[derive(Default)]
-struct Page {
-    shown: Vec<(Cursor, RunEvent)>,
+pub(super) struct Page {
+    pub(super) shown: Vec<(Cursor, RunEvent)>,
     cursor: Option<Cursor>,
 }
 
 impl Page {
     /// Reads `most` updates, as a page that is then reloaded or loses its connection.
-    async fn read(&mut self, runs: &LocalRuns, most: usize) -> bool {
+    pub(super) async fn read(&mut self, runs: &LocalRuns, most: usize) -> bool {
         let mut updates = runs.attach(KEY, self.cursor.clone()).await.unwrap();
         for _ in 0..most {
             match timeout(Duration::from_secs(20), updates.next()).await.expect("an update comes") {
@@ -265,7 +265,7 @@ impl Page {
         true
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (_, event) in &self.shown {
             if let RunEvent::Text { text: piece, .. } = event {
