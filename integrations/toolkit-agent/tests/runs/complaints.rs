@@ -11,7 +11,7 @@ use toolkit_agent::runs::{InputMode, RunInput, Runs as _};
 use toolkit_agent::session::{ConversationStore, EndReason, MemoryStore, RunStatus};
 use toolkit_agent::{Agent, Decision, RunEvent};
 use toolkit_core::{ClosureTool, ToolRegistry};
-use toolkit_llm::{Message, ModelError, ModelRequest, ScriptedModel};
+use toolkit_llm::{Message, ModelError, ModelErrorKind, ModelRequest, ScriptedModel};
 
 /// Returns the calls of a request that have no result, and would make a provider refuse it.
 fn unanswered(request: &ModelRequest) -> Vec<String> {
@@ -112,7 +112,7 @@ async fn a_page_loaded_during_the_second_answer_shows_the_first_one_once() {
 /// n8n 37754: a run ends with the connection of its page, and the reason of its failure is gone.
 #[tokio::test]
 async fn the_reason_of_a_failure_is_heard_after_the_page_has_left() {
-    let model = ScriptedModel::new().response(calls(["work"])).error(ModelError::refused("no credit left"));
+    let model = ScriptedModel::new().response(calls(["work"])).error(ModelError::new(ModelErrorKind::InvalidRequest, "no credit left"));
     let program = Program::new(model);
     program.begin("Go.", "1").await;
     Page::default().read(&program.runs, 1).await;

@@ -240,7 +240,7 @@ async fn a_steered_input_is_checked() {
 #[derive(Default)]
 pub(super) struct Page {
     pub(super) shown: Vec<(Cursor, RunEvent)>,
-    cursor: Option<Cursor>,
+    pub(super) cursor: Option<Cursor>,
 }
 
 impl Page {
