@@ -145,7 +145,8 @@ impl<'a> TurnRunner<'a> {
     /// Adds the inputs that the owner of the run has for it, and checks them. Returns the agent's answer if they were
     /// blocked.
     async fn steer(&mut self, conversation: &mut Conversation) -> Result<Option<AgentOutput>, AgentError> {
-        if conversation.turn().is_some() {
+        // Text before a provider's pause goes on without an input between.
+        if conversation.turn().is_some() || !conversation.unchecked().is_empty() {
             return Ok(None);
         }
         let inputs = self.scope.run.steered().await?;
