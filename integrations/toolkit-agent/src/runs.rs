@@ -186,7 +186,7 @@ pub struct Submitted {
     pub run: String,
     /// Whether the input is new. An earlier one may have had the same id.
     pub is_new: bool,
-    /// The run that the input waits for: it works, or its calls wait.
+    /// The run that the input waits for, or that reads it: it works, or its calls wait.
     pub behind: Option<RunStatus>,
 }
 

@@ -122,10 +122,6 @@ impl Worker {
         *self = Self::start(&self.folder, permille);
     }
 
-    pub(crate) async fn kill(mut self) {
-        self.child.kill().await.unwrap();
-    }
-
     /// Sends a signal, such as `STOP`.
     pub(crate) async fn signal(&self, name: &str) {
         let Some(id) = self.child.id() else { return };

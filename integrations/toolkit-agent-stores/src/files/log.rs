@@ -2,12 +2,11 @@
 //! save.
 
 use super::inbox::{self, Inbox};
-use super::line::{self, OwnedSave};
-use super::tail::{HEADER, Header, LENGTH_BITS, TAIL, Tail, lock, shared};
+use super::line::OwnedSave;
+use super::tail::{Header, LENGTH_BITS, TAIL, Tail, lock, shared};
 use super::{create_folder, replace_file, sync_folder};
 use crate::random;
-use fs4::FileExt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use toolkit_agent::session::ConversationLog;

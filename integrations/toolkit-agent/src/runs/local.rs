@@ -166,26 +166,26 @@ impl Runs for LocalRuns {
         item.ticket = new_id().to_string();
         let run = run.unwrap_or_else(|| new_id().to_string());
         let mode = item.mode;
-        if matches!(mode, InputMode::Steer | InputMode::Reject) {
-            let before = self.load(key).await?;
-            if let Some(reason) = refusal(mode, busy(&before).as_ref())
-                && !before.has_input(&run)
-                && !self.has_item(key, &name_of_input(&run)).await?
-            {
-                return Err(RunsError::Refused(reason));
-            }
+        let before = self.load(key).await?;
+        if before.has_input(&run) {
+            return Ok(Submitted { run, is_new: false, behind: None });
+        }
+        if let Some(reason) = refusal(mode, busy(&before).as_ref())
+            && !self.has_item(key, &name_of_input(&run)).await?
+        {
+            return Err(RunsError::Refused(reason));
         }
         let wanted = Item::Input(item);
         let (number, kept) = self.put(key, &name_of_input(&run), &wanted).await?;
         // Read after the item was put: an earlier one is in the inbox or in the log.
         let conversation = self.load(key).await?;
         let store = self.inner.sessions.store();
+        let behind = busy(&conversation).filter(|status| status.run() != Some(&run));
         if conversation.has_input(&run) {
             // If the item is gone, it was taken up meanwhile.
             let is_again = store.take(key, number).await? || kept != wanted;
-            return Ok(Submitted { run, is_new: !is_again, behind: None });
+            return Ok(Submitted { run, is_new: !is_again, behind });
         }
-        let behind = busy(&conversation).filter(|status| status.run() != Some(&run));
         // Only one of two inputs that came at the same time may begin the run.
         if mode == InputMode::Reject
             && (behind.is_some() || self.is_behind(key, number).await?)

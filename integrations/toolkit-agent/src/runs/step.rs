@@ -16,7 +16,7 @@ pub(super) enum Step {
     Interrupt,
     /// Begin a run.
     Begin(Box<Numbered<InputItem>>),
-    /// End the waiting run, because of these items.
+    /// End the waiting run, which takes up these items.
     Cancel(Vec<u64>),
     /// Nothing, before this second.
     Wait(Option<u64>),
@@ -53,7 +53,11 @@ fn after_waiting(inbox: Inbox, now: u64) -> Step {
     let mut interrupts = inbox.inputs;
     interrupts.retain(|input| input.item.mode == InputMode::Interrupt);
     let interrupt = begin(interrupts, now);
-    if matches!(interrupt, Step::Begin(_)) || inbox.decisions.is_empty() {
+    if matches!(interrupt, Step::Begin(_)) {
+        // The run ends first, so that its listeners hear its end.
+        return Step::Cancel(Vec::new());
+    }
+    if inbox.decisions.is_empty() {
         return interrupt;
     }
     let mut decisions = Decisions::new();
