@@ -123,14 +123,17 @@ impl<S: ConversationStore> Site<S> {
         }
     }
 
+    /// Waits until a conversation has nothing to do. A run that goes on for too long is a fault, which is found at the end.
     async fn until_quiet(&self, conversation: &str) {
-        loop {
+        for _ in 0..1_500 {
             let unfinished = self.store.unfinished(Some(USER)).await.unwrap();
             if !unfinished.iter().any(|info| info.id == conversation) {
                 return;
             }
             sleep(Duration::from_millis(20)).await;
         }
+        let inbox = self.store.inbox(key(conversation)).await.unwrap();
+        eprintln!("{conversation} does not end; its inbox: {inbox:?}");
     }
 }
 
@@ -156,9 +159,10 @@ async fn converse<S: ConversationStore>(site: Arc<Site<S>>, number: u64, mut dic
         }
         match dice.below(8) {
             0 => {
-                let errand = Errand::Cancel { conversation: conversation.clone(), run: id };
+                let errand = Errand::Cancel { conversation: conversation.clone(), run: id.clone() };
                 site.ask(&mut dice, &errand).await;
-                site.outcomes.lock().unwrap().last_mut().unwrap().is_cancelled = true;
+                let mut outcomes = site.outcomes.lock().unwrap();
+                outcomes.iter_mut().find(|outcome| outcome.id == id).unwrap().is_cancelled = true;
             }
             1..=3 => site.until_quiet(&conversation).await,
             _ => sleep(Duration::from_millis(dice.below(40))).await,

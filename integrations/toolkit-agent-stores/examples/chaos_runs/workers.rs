@@ -52,7 +52,11 @@ async fn run(errand: Errand, runs: &LocalRuns, sessions: &Sessions) -> Reply {
         }
         Errand::Fork { conversation, fork, before } => {
             let forked = sessions.user(USER).conversation(conversation).fork(fork, before).await;
-            reply(forked.map(drop).map_err(RunsError::Store))
+            match forked {
+                // The input was taken back, for example.
+                Err(error) if error.to_string().contains("cannot be forked") => Reply::Refused(error.to_string()),
+                forked => reply(forked.map(drop).map_err(RunsError::Store)),
+            }
         }
     }
 }
