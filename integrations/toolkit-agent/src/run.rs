@@ -73,6 +73,12 @@ impl Agent {
                 conversation.stop_run(EndReason::Waiting.into());
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
+            // The owner continues the run once its store works again.
+            Err(error @ AgentError::Store(_)) if run.is_owned() => Err(error),
+            Err(AgentError::Cancelled) if run.is_owned() && run.is_outermost() => {
+                conversation.cancel_run();
+                Err(AgentError::Cancelled)
+            }
             Err(error) => {
                 conversation.stop_run(error.stop());
                 Err(error)

@@ -94,17 +94,20 @@ fn counts(folder: &Path, name: &str) -> BTreeMap<String, u64> {
 }
 
 fn ended_once(conversation: &str, entries: &[ConversationEntry]) -> Vec<String> {
-    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut ends: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.path.is_empty() && !entry.run.is_empty()) {
-        let count = ends.entry(&entry.run).or_default();
-        let is_end = matches!(entry.event(), Some(RunEvent::Finished { .. } | RunEvent::Stopped { .. }))
-            || matches!(entry.kind, EntryKind::Abandoned);
-        *count += u64::from(is_end);
+        let ends = ends.entry(&entry.run).or_default();
+        match &entry.kind {
+            EntryKind::Event(RunEvent::Finished { .. }) => ends.push("finished".to_owned()),
+            EntryKind::Event(RunEvent::Stopped { reason, .. }) => ends.push(format!("{reason:?}")),
+            EntryKind::Abandoned => ends.push("abandoned".to_owned()),
+            _ => {}
+        }
     }
     let mut faults = Vec::new();
-    for (run, count) in ends {
-        if count != 1 {
-            faults.push(format!("run `{run}` of {conversation} has {count} ends"));
+    for (run, ends) in ends {
+        if ends.len() != 1 {
+            faults.push(format!("run `{run}` of {conversation} has {} ends: {}", ends.len(), ends.join(", ")));
         }
     }
     faults

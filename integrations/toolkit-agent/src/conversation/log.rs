@@ -61,6 +61,8 @@ pub(crate) struct Position {
     header: Option<Header>,
     /// The numbers of the items of the inbox that the unsaved entries have taken up.
     pub(crate) taken: Vec<u64>,
+    /// The items of the inbox with decisions, by call. The entry of the decision takes one up.
+    pub(crate) decisions: BTreeMap<String, u64>,
     pub(crate) summary: Summary,
     values: BTreeMap<String, Value>,
     spent: Spent,

@@ -5,6 +5,7 @@ use super::{Conversation, Entry, InputId};
 use crate::helpers::lock;
 use crate::pending::Decision;
 use crate::status::{EndReason, RunStatus};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_llm::UserMessage;
 
@@ -32,6 +33,31 @@ impl Conversation {
         }
     }
 
+    /// Takes up the items with decisions about these calls, each with the entry of its decision.
+    pub(crate) fn take_up_decided(&self, items: BTreeMap<String, u64>) {
+        if let Some(log) = &self.log.0 {
+            lock(&log.position).decisions = items;
+        }
+    }
+
+    /// Takes up the item with the decision about the call at `position` of the turn.
+    pub(super) fn take_decision(&self, position: usize) {
+        let Some(log) = &self.log.0 else { return };
+        let mut log = lock(&log.position);
+        if !log.decisions.is_empty()
+            && let Some(number) = log.decisions.remove(&self.path_of_call(position))
+        {
+            log.taken.push(number);
+        }
+    }
+
+    /// Leaves all items in the inbox that no save has deleted yet.
+    pub(crate) fn give_back(&self) {
+        if let Some(log) = &self.log.0 {
+            lock(&log.position).taken.clear();
+        }
+    }
+
     /// Returns the id of the log, and the number of saved entries.
     pub(crate) fn saved_entries(&self) -> (Arc<str>, u64) {
         let Some(log) = &self.log.0 else { return Default::default() };
@@ -52,8 +78,8 @@ impl Conversation {
         self.record(Entry::Steered { input, run: id.run, message: id.message });
     }
 
-    /// Ends a run whose calls wait.
-    pub(crate) fn cancel_waiting(&mut self) {
+    /// Ends a run, and what waits in it.
+    pub(crate) fn cancel_run(&mut self) {
         self.settle();
         self.stop_run(EndReason::Cancelled.into());
         if !self.pending().is_empty() {

@@ -115,6 +115,7 @@ impl Conversation {
     pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>, by: &str) {
         if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
             self.record(Entry::Decided { call, decision, by: by.to_owned() });
+            self.take_decision(call);
         }
     }
 
@@ -122,6 +123,7 @@ impl Conversation {
     pub(crate) fn note_decided(&mut self, call: usize, decision: Decision, by: &str) {
         // After the result: a call whose decision alone is in the log would run.
         self.record(Entry::Decided { call, decision: Some(decision), by: by.to_owned() });
+        self.take_decision(call);
     }
 
     /// Applies the session changes that a stopped run has left in the turn's results.

@@ -4,7 +4,6 @@ use super::InputMode;
 use super::active::{Active, Current, LocalInner};
 use super::hub::Place;
 use super::item::{DecisionItem, Inbox, InputItem, Item, Numbered, name_of_decision};
-
 use super::past::missed;
 use super::step::{Step, next_step};
 use crate::agent::{RunOwner, SteeredInput};
@@ -106,10 +105,11 @@ impl Worker<'_> {
         let key = self.active.key();
         let sessions = &self.inner.sessions;
         self.active.has_news.store(false, Ordering::Release);
+        // Before the conversation, so that no item is newer than it and seems to fit nothing.
+        let inbox = Inbox::load(sessions, key).await?;
         let mut conversation = sessions.user(key.user).conversation(key.id).open().await?;
         sessions.journal(&mut conversation);
         self.begin(&conversation).await?;
-        let inbox = Inbox::load(sessions, key).await?;
         self.active.is_steered.store(has_steering(&inbox), Ordering::Relaxed);
         match next_step(&conversation, inbox, takes_over, now()) {
             Step::Discard(numbers) => {
@@ -120,14 +120,17 @@ impl Worker<'_> {
             }
             Step::Cancel(taken) => {
                 conversation.take_up(&taken);
-                conversation.cancel_waiting();
+                conversation.cancel_run();
                 sessions.save(&mut conversation).await?;
                 self.end(&conversation, Err(AgentError::Cancelled.into()));
                 Ok(Next::Step)
             }
             Step::Begin(input) => self.run(conversation, *input).await,
-            Step::Resume { decisions, taken } => self.resume(conversation, decisions, &taken, false).await,
-            Step::Interrupt => self.resume(conversation, Decisions::new(), &[], true).await,
+            Step::Resume { decisions, items } => {
+                conversation.take_up_decided(items);
+                self.resume(conversation, decisions, false).await
+            }
+            Step::Interrupt => self.resume(conversation, Decisions::new(), true).await,
             Step::Wait(second) => self.wait(&conversation, second).await,
         }
     }
@@ -174,10 +177,8 @@ impl Worker<'_> {
         &self,
         mut conversation: Conversation,
         decisions: Decisions,
-        taken: &[u64],
         is_cancelled: bool,
     ) -> Result<Next, StoreError> {
-        conversation.take_up(taken);
         let cancellation = self.set_current(conversation.run_id());
         if is_cancelled {
             cancellation.cancel();
@@ -280,7 +281,8 @@ impl Worker<'_> {
                 continue;
             }
             let name = name_of_decision(&call.id);
-            let item = Item::Decision(DecisionItem { call: call.id, decision, by: "deadline".to_owned() });
+            let (by, ticket) = ("deadline".to_owned(), String::new());
+            let item = Item::Decision(DecisionItem { call: call.id, decision, by, ticket });
             self.inner.sessions.store().put(self.active.key(), &name, &serde_json::to_string(&item)?).await?;
             is_over = true;
         }

@@ -55,6 +55,9 @@ pub(super) struct DecisionItem {
     pub(super) decision: Decision,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) by: String,
+    /// As that of an input.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) ticket: String,
 }
 
 /// An item with its number and, for an input, the id of its run.

@@ -242,7 +242,8 @@ impl Runs for LocalRuns {
         decision: Decision,
         by: &str,
     ) -> Result<(), RunsError> {
-        let mine = DecisionItem { call: call.to_owned(), decision, by: by.to_owned() };
+        let ticket = new_id().to_string();
+        let mine = DecisionItem { call: call.to_owned(), decision, by: by.to_owned(), ticket };
         let (number, kept) = self.put(key, &name_of_decision(call), &Item::Decision(mine.clone())).await?;
         let Item::Decision(kept) = kept else {
             return Err(StoreError::new("the inbox of the conversation is damaged").into());
@@ -251,6 +252,7 @@ impl Runs for LocalRuns {
         let conversation = self.load(key).await?;
         let decisions = Decisions::new().with(call, mine.decision.clone());
         if let Err(reason) = decisions.check(&conversation.pending()) {
+            // An earlier one may be in use.
             if kept == mine {
                 self.inner.sessions.store().take(key, number).await?;
             }

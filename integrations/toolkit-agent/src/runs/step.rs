@@ -5,13 +5,14 @@ use super::item::{Inbox, InputItem, Numbered};
 use crate::conversation::Conversation;
 use crate::pending::Decisions;
 use crate::session::RunStatus;
+use std::collections::BTreeMap;
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     /// Delete items that were taken up, or fit nothing any more.
     Discard(Vec<u64>),
-    /// Continue the run with the decisions of these items.
-    Resume { decisions: Decisions, taken: Vec<u64> },
+    /// Continue the run with decisions. `items` are those of the inbox, by call.
+    Resume { decisions: Decisions, items: BTreeMap<String, u64> },
     /// Continue the run only to end it: its calls get results, and what it has spent is known.
     Interrupt,
     /// Begin a run.
@@ -33,7 +34,7 @@ pub(super) fn next_step(conversation: &Conversation, inbox: Inbox, takes_over: b
     match status {
         RunStatus::Working { .. } if takes_over && has_interrupt(&inbox, now) => Step::Interrupt,
         RunStatus::Working { .. } if takes_over => {
-            Step::Resume { decisions: Decisions::new(), taken: Vec::new() }
+            Step::Resume { decisions: Decisions::new(), items: BTreeMap::new() }
         }
         RunStatus::Working { .. } => Step::Wait(None),
         RunStatus::Waiting { .. } => after_waiting(inbox, now),
@@ -61,12 +62,12 @@ fn after_waiting(inbox: Inbox, now: u64) -> Step {
         return interrupt;
     }
     let mut decisions = Decisions::new();
-    let mut taken = Vec::new();
+    let mut items = BTreeMap::new();
     for Numbered { number, item, .. } in inbox.decisions {
+        items.insert(item.call.clone(), number);
         decisions = decisions.with(item.call, item.decision).decided_by(item.by);
-        taken.push(number);
     }
-    Step::Resume { decisions, taken }
+    Step::Resume { decisions, items }
 }
 
 /// Begins a run for the first input whose time has come.

@@ -199,6 +199,8 @@ impl TurnCalls<'_> {
         self.conversation.start_calls(restart.positions.clone());
         let saved = self.scope.run.save(self.conversation).await;
         if saved.is_err() {
+            // The decisions count again once they can be saved.
+            self.conversation.give_back();
             for (call, reason) in pending {
                 self.conversation.record(Entry::Pending { call, reason });
             }
