@@ -231,7 +231,11 @@ async fn person<S: ConversationStore>(site: Arc<Site<S>>, mut dice: Dice) {
 }
 
 /// Reads a conversation in this process, which works on nothing, until all is over.
-async fn listen<S: ConversationStore>(runs: Arc<LocalRuns>, site: Arc<Site<S>>, conversation: String) -> Heard {
+async fn listen<S: ConversationStore>(
+    runs: Arc<LocalRuns>,
+    site: Arc<Site<S>>,
+    conversation: String,
+) -> Heard {
     let mut heard: Vec<(Cursor, String)> = Vec::new();
     let mut after: Option<Cursor> = None;
     loop {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use toolkit_agent::session::{
-    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope, StoreError,
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope,
+    StoreError,
 };
 use toolkit_core::context::SessionDelta;
 use toolkit_core::serde_json::Value;
@@ -68,7 +69,12 @@ impl<S: ConversationStore> ConversationStore for FailingStore<S> {
         self.inner.delete(key).await
     }
 
-    async fn put(&self, key: ConversationKey<'_>, name: &str, content: &str) -> Result<InboxItem, StoreError> {
+    async fn put(
+        &self,
+        key: ConversationKey<'_>,
+        name: &str,
+        content: &str,
+    ) -> Result<InboxItem, StoreError> {
         self.fail()?;
         let item = self.inner.put(key, name, content).await?;
         self.fail()?;

@@ -107,7 +107,11 @@ fn ended_once(conversation: &str, entries: &[ConversationEntry]) -> Vec<String> 
     let mut faults = Vec::new();
     for (run, ends) in ends {
         if ends.len() != 1 {
-            faults.push(format!("run `{run}` of {conversation} has {} ends: {}", ends.len(), ends.join(", ")));
+            faults.push(format!(
+                "run `{run}` of {conversation} has {} ends: {}",
+                ends.len(),
+                ends.join(", ")
+            ));
         }
     }
     faults

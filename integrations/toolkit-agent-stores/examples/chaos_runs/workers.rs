@@ -47,14 +47,14 @@ async fn run(errand: Errand, runs: &LocalRuns, sessions: &Sessions) -> Reply {
         Errand::Decide { conversation, call, decision } => {
             reply(runs.decide(key(&conversation), &call, decision, "bob").await)
         }
-        Errand::Cancel { conversation, run } => {
-            reply(runs.cancel(key(&conversation), &run).await.map(drop))
-        }
+        Errand::Cancel { conversation, run } => reply(runs.cancel(key(&conversation), &run).await.map(drop)),
         Errand::Fork { conversation, fork, before } => {
             let forked = sessions.user(USER).conversation(conversation).fork(fork, before).await;
             match forked {
                 // The input was taken back, for example.
-                Err(error) if error.to_string().contains("cannot be forked") => Reply::Refused(error.to_string()),
+                Err(error) if error.to_string().contains("cannot be forked") => {
+                    Reply::Refused(error.to_string())
+                }
                 forked => reply(forked.map(drop).map_err(RunsError::Store)),
             }
         }

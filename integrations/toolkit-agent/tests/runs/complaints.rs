@@ -96,8 +96,7 @@ async fn a_message_in_place_of_an_approval_gives_the_call_a_result() {
 /// vercel/ai 18457: a page that is loaded while an answer is written shows the answer before it twice.
 #[tokio::test]
 async fn a_page_loaded_during_the_second_answer_shows_the_first_one_once() {
-    let program =
-        Program::new(ScriptedModel::new().text("First.").response(calls(["work"])).text("Second."));
+    let program = Program::new(ScriptedModel::new().text("First.").response(calls(["work"])).text("Second."));
     program.begin("One.", "1").await;
     program.ended().await;
     program.begin("Two.", "2").await;
@@ -112,7 +111,9 @@ async fn a_page_loaded_during_the_second_answer_shows_the_first_one_once() {
 /// n8n 37754: a run ends with the connection of its page, and the reason of its failure is gone.
 #[tokio::test]
 async fn the_reason_of_a_failure_is_heard_after_the_page_has_left() {
-    let model = ScriptedModel::new().response(calls(["work"])).error(ModelError::new(ModelErrorKind::InvalidRequest, "no credit left"));
+    let model = ScriptedModel::new()
+        .response(calls(["work"]))
+        .error(ModelError::new(ModelErrorKind::InvalidRequest, "no credit left"));
     let program = Program::new(model);
     program.begin("Go.", "1").await;
     Page::default().read(&program.runs, 1).await;
