@@ -112,9 +112,11 @@ impl<T: ToolParams + Send + 'static> RunAnswer for TypedOutput<T> {
         Box::pin(async move {
             let Request { agent, input, place, options, form } = request;
             let answer = Answer::<T>::new(&form)?;
-            let run = Run::new(agent.clone(), options, None);
+            let mut run = Run::new(agent.clone(), options, None);
             let mut conversation = place.open().await?;
-            let run = if input.is_none() { run.continuing(&conversation) } else { run };
+            if input.is_none() {
+                run = run.continuing(&conversation);
+            }
             agent.answer_as(&mut conversation, input, run, &answer).await
         })
     }

@@ -356,12 +356,8 @@ fn note_calls(state: &State, read: &ReadEntry, calls: &mut Vec<EarlierCall>) {
     if !read.node.is_empty() {
         calls.retain(|known| known.id != read.node);
     }
-    let Some(state) = state.at_node(&read.node) else { return };
-    let Some(turn) = &state.turn else { return };
-    let id = |position: usize| match read.node.as_str() {
-        "" => state.call_key(position),
-        node => format!("{node}/{}", state.call_key(position)),
-    };
+    let Some(turn) = state.at_node(&read.node).and_then(|nested| nested.turn.as_ref()) else { return };
+    let id = |position: usize| state.path_of_call(&read.node, position);
     match &read.entry {
         Entry::Started(started) => {
             for position in started {

@@ -93,16 +93,14 @@ impl Conversation {
         let mut reader = LogReader::default();
         let mut found = None;
         for save in saves {
-            let read = reader.read_save(save, |ReadEntry { at, node, entry, .. }| {
+            for ReadEntry { at, node, entry, .. } in reader.entries(save).ok()? {
                 if let Entry::Decided { call: position, decision: Some(decision), by } = &entry
                     && call == state.path_of_call(&node, *position)
                 {
                     found = Some((decision.clone(), by.clone()));
                 }
                 state.apply_at(&node, entry, at / 1_000);
-                Ok(())
-            });
-            read.ok()?;
+            }
         }
         found
     }

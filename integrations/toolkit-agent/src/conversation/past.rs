@@ -92,13 +92,10 @@ impl PastEvents {
     }
 
     fn follow(&mut self, save: &str) -> Result<(), String> {
-        let mut reader = mem::take(&mut self.reader);
-        let read = reader.read_save(save, |entry| {
+        for entry in self.reader.entries(save)? {
             self.apply(entry);
-            Ok(())
-        });
-        self.reader = reader;
-        read
+        }
+        Ok(())
     }
 
     fn apply(&mut self, read: ReadEntry) {

@@ -201,10 +201,9 @@ impl Conversation {
         let mut conversation = Self::new(id);
         let mut reader = LogReader::default();
         for save in saves {
-            reader.read_save(save, |entry| {
+            for entry in reader.entries(save)? {
                 conversation.replay(entry);
-                Ok(())
-            })?;
+            }
         }
         conversation.state.note_entries();
         let values = conversation.session.store().snapshot();

@@ -2,7 +2,7 @@
 
 use super::branches::is_branch;
 use super::{Conversation, State};
-use crate::agent::CallIds;
+use crate::call_ids::CallIds;
 use crate::event::RunScope;
 use std::sync::Arc;
 use toolkit_core::CallId;

@@ -1,7 +1,7 @@
 //! Tests that every event equals the event deserialized from its JSON.
 
 use super::*;
-use crate::guardrail::GuardAction;
+use crate::event::GuardAction;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaLoss;

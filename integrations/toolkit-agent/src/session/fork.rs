@@ -45,18 +45,20 @@ impl SavedConversation {
         id: impl Into<String>,
         before: impl Into<ForkPoint>,
     ) -> Result<Self, StoreError> {
-        let refused = |reason| {
-            StoreError::new(format_args!("conversation `{}` cannot be forked: {reason}", self.key().id))
-        };
         let Some(log) = self.sessions().inner.store.load(self.key()).await? else {
-            return Err(refused("it does not exist".to_owned()));
+            return Err(self.refused("it does not exist"));
         };
         let fork = self.with_id(id.into());
         let source = self.key();
-        let forked =
+        let copy =
             Conversation::forked((source.user, source.id), &log.entries, &before.into(), fork.key().id);
-        self.sessions().save(&mut forked.map_err(refused)?).await?;
+        let mut forked = copy.map_err(|reason| self.refused(&reason))?;
+        self.sessions().save(&mut forked).await?;
         Ok(fork)
+    }
+
+    fn refused(&self, reason: &str) -> StoreError {
+        StoreError::new(format_args!("conversation `{}` cannot be forked: {reason}", self.key().id))
     }
 
     /// Sets the title. See [`Conversation::set_title`].

@@ -167,13 +167,13 @@ impl ConversationStore for MemoryStore {
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         let mut found = self.infos(Some(user), |saved| saved.log.version > 0);
-        found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
+        found.sort_by(|one, other| (other.saved_at, &one.id).cmp(&(one.saved_at, &other.id)));
         Ok(found)
     }
 
     async fn unfinished(&self, user: Option<&str>) -> Result<Vec<ConversationInfo>, StoreError> {
         let mut found = self.infos(user, Saved::is_unfinished);
-        found.sort_by(|one, other| one.saved_at.cmp(&other.saved_at).then_with(|| one.id.cmp(&other.id)));
+        found.sort_by(|one, other| (one.saved_at, &one.id).cmp(&(other.saved_at, &other.id)));
         Ok(found)
     }
 

@@ -286,9 +286,11 @@ impl SavedConversation {
     pub async fn entries(&self, after: Option<u64>) -> Result<Vec<ConversationEntry>, StoreError> {
         let Some(log) = self.sessions.inner.store.load(self.key()).await? else { return Ok(Vec::new()) };
         let shown = PastEvents::entries_of(&log.entries);
-        let mut shown = shown.map_err(|reason| unreadable(&self.id, &reason))?;
-        shown.retain(|entry| after.is_none_or(|after| entry.number > after));
-        Ok(shown)
+        let mut entries = shown.map_err(|reason| unreadable(&self.id, &reason))?;
+        if let Some(after) = after {
+            entries.retain(|entry| entry.number > after);
+        }
+        Ok(entries)
     }
 
     /// Ends the unfinished run. See [`Conversation::abandon`].

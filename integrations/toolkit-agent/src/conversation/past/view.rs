@@ -237,7 +237,7 @@ impl View<'_> {
     fn turn_ended(&mut self, verdict: &TurnVerdict) {
         let history = &self.state.history;
         let frame = self.state.run.as_ref().and_then(|run| run.frames.last());
-        let handover = frame.and_then(|frame| Some((&frame.agent, frame.transfer.as_ref()?)));
+        let handover = frame.filter(|frame| frame.transfer.is_some());
         let is_open = !self.before.is_message_shown && history.unchecked.is_none();
         match verdict {
             TurnVerdict::Replaced(text) => self.replaced(text),
@@ -248,9 +248,11 @@ impl View<'_> {
         if self.before.holds_outputs && (*verdict != TurnVerdict::Withheld || handover.is_some()) {
             self.outputs();
         }
-        if let Some((from, to)) = handover {
+        if let Some(frame) = handover
+            && let Some(to) = frame.transfer.clone()
+        {
+            let from = frame.agent.clone();
             self.event(RunEvent::AgentEnded { agent: from.clone(), within: self.within.clone() });
-            let (from, to) = (from.clone(), to.clone());
             self.event(RunEvent::Transferred { from, to, within: self.within.clone() });
         }
     }

@@ -49,11 +49,7 @@ impl EventBuffer {
     /// pause. Changes nothing if the message was already emitted.
     pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
-        self.events.retain(|event| match event {
-            RunEvent::Text { .. } => false,
-            RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
-            _ => true,
-        });
+        self.events.retain(|event| is_no_piece_of(new, event));
         for event in &mut self.events {
             if let RunEvent::Message { message, .. } = event {
                 **message = new.clone();
@@ -71,6 +67,15 @@ impl EventBuffer {
 
     pub(in crate::llm) fn clear_all(&mut self) {
         *self = Self::default();
+    }
+}
+
+/// Returns whether an event stays beside a message that replaces what was held.
+fn is_no_piece_of(new: &AssistantMessage, event: &RunEvent) -> bool {
+    match event {
+        RunEvent::Text { .. } => false,
+        RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
+        _ => true,
     }
 }
 
