@@ -222,22 +222,27 @@ impl TurnCalls<'_> {
         let key = || self.conversation.path_of_call(result.position).into();
         let within = || self.scope.run.within();
         match result.error().and_then(ToolError::pending) {
-            Some(reason) if self.scope.run.0.place.is_tracked => {
-                self.scope.run.emit(|| RunEvent::CallPending {
-                    agent: agent(),
-                    key: key(),
-                    call_id: result.call_id.clone(),
-                    reason: reason.clone(),
-                    within: within(),
-                })
+            Some(reason) => {
+                if self.scope.run.0.place.is_tracked {
+                    self.scope.run.emit(|| RunEvent::CallPending {
+                        agent: agent(),
+                        key: key(),
+                        call_id: result.call_id.clone(),
+                        reason: reason.clone(),
+                        within: within(),
+                    });
+                }
             }
-            None if !self.is_hidden(&result) => self.scope.run.emit(|| RunEvent::Result {
-                agent: agent(),
-                key: key(),
-                result: Box::new(result.clone()),
-                within: within(),
-            }),
-            _ => {}
+            None => {
+                if !self.is_hidden(&result) {
+                    self.scope.run.emit(|| RunEvent::Result {
+                        agent: agent(),
+                        key: key(),
+                        result: Box::new(result.clone()),
+                        within: within(),
+                    });
+                }
+            }
         }
         self.conversation.add_result(result);
     }
