@@ -1,0 +1,39 @@
+//! What the user types: lines of the standard input, for questions and for several commands.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{Receiver, channel};
+
+/// The lines of the standard input.
+///
+/// They are read on a thread of their own, because such a read cannot be cancelled. The thread starts with
+/// the first question, so a command that asks nothing leaves the input alone.
+/// Clones share the lines, and one question waits for another.
+#[derive(Clone, Default)]
+pub(crate) struct Input(Arc<Mutex<Option<Receiver<String>>>>);
+
+impl Input {
+    /// Returns whether a user can be asked.
+    pub(crate) fn is_interactive() -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Returns the next line, or `None` at the end of the input.
+    pub(crate) async fn line(&self) -> Option<String> {
+        self.0.lock().await.get_or_insert_with(typed).recv().await
+    }
+}
+
+fn typed() -> Receiver<String> {
+    let (sender, lines) = channel(1);
+    std::thread::spawn(move || {
+        for line in io::stdin().lines() {
+            let Ok(text) = line else { return };
+            if sender.blocking_send(text).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

@@ -1,0 +1,118 @@
+//! A value that a schema accepts.
+
+use crate::depth::MAX_DEPTH;
+use crate::discriminator::branches;
+use crate::format::example;
+use crate::reference::{SchemaRef, resolve};
+use crate::types::{names, types};
+use serde_json::{Map, Number, Value};
+
+/// Returns a small value that a schema accepts, for tests and examples.
+///
+/// Its objects have only required properties, and constants, defaults and examples come first. Patterns and
+/// conditions are not solved: the value may break them.
+///
+/// ```
+/// let schema = serde_json::json!({
+///     "type": "object",
+///     "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}, "note": {}},
+///     "required": ["city", "days"],
+/// });
+/// assert_eq!(toolkit_schema::sample(&schema), serde_json::json!({"city": "text", "days": 1}));
+/// ```
+#[must_use]
+pub fn sample<'a>(schema: impl Into<SchemaRef<'a>>) -> Value {
+    let SchemaRef { root, schema } = schema.into();
+    value(root, schema, 0)
+}
+
+fn value(root: &Value, schema: &Value, depth: usize) -> Value {
+    let Some(target) = resolve(root, schema).filter(|_| depth < MAX_DEPTH) else { return Value::Null };
+    for given in
+        [target.get("const"), target.get("default"), first(target, "examples"), first(target, "enum")]
+    {
+        if let Some(given) = given {
+            return given.clone();
+        }
+    }
+    if let Some(branches) = branches(target) {
+        let is_value = |branch: &&Value| branch.get("type").is_none_or(|name| name != "null");
+        let branch = branches.iter().find(is_value).or(branches.first());
+        let chosen = branch.map_or(Value::Null, |branch| value(root, branch, depth + 1));
+        return with_properties(root, target, chosen, depth);
+    }
+    let kind = types(target.get("type")).find(|name| *name != "null");
+    match kind {
+        Some("string") => text(target).into(),
+        Some("integer") => number(target, 1.0),
+        Some("number") => number(target, 0.5),
+        Some("boolean") => true.into(),
+        Some("array") => items(root, target, depth),
+        Some("object") | None => with_properties(root, target, Map::new().into(), depth),
+        Some(_) => Value::Null,
+    }
+}
+
+fn first<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
+    schema.get(key)?.as_array()?.first()
+}
+
+fn text(schema: &Value) -> String {
+    let format = schema.get("format").and_then(Value::as_str);
+    if let Some(example) = format.and_then(example) {
+        return example.to_owned();
+    }
+    let length =
+        |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|length| length.try_into().ok());
+    let shortest = length("minLength").unwrap_or(0);
+    let longest = length("maxLength").unwrap_or(usize::MAX);
+    "text".chars().cycle().take(shortest.max(4).min(longest)).collect()
+}
+
+/// Returns the number nearest to zero within the bounds. `step` is the distance from an exclusive one.
+fn number(schema: &Value, step: f64) -> Value {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let lowest = bound("minimum").or(bound("exclusiveMinimum").map(|bound| bound + step));
+    let highest = bound("maximum").or(bound("exclusiveMaximum").map(|bound| bound - step));
+    let mut number = 0.0_f64.max(lowest.unwrap_or(f64::MIN)).min(highest.unwrap_or(f64::MAX));
+    if let Some(multiple) = bound("multipleOf").filter(|multiple| *multiple > 0.0) {
+        number = (number / multiple).ceil() * multiple;
+    }
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        return (number as i64).into();
+    }
+    Number::from_f64(number).map_or(Value::Null, Value::Number)
+}
+
+fn items(root: &Value, schema: &Value, depth: usize) -> Value {
+    let mut items = Vec::new();
+    for prefix in schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten() {
+        items.push(value(root, prefix, depth + 1));
+    }
+    let fewest = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0).min(64);
+    if let Some(each) = schema.get("items") {
+        while (items.len() as u64) < fewest {
+            items.push(value(root, each, depth + 1));
+        }
+    }
+    items.into()
+}
+
+/// Adds the required properties of a schema and of the parts that `allOf` joins.
+fn with_properties(root: &Value, schema: &Value, chosen: Value, depth: usize) -> Value {
+    let Value::Object(mut object) = chosen else { return chosen };
+    for name in names(schema.get("required")) {
+        if object.contains_key(name) {
+            continue;
+        }
+        let property = schema.get("properties").and_then(|properties| properties.get(name));
+        let own = property.map_or(Value::Null, |property| value(root, property, depth + 1));
+        object.insert(name.to_owned(), own);
+    }
+    for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        if let Value::Object(more) = value(root, part, depth + 1) {
+            object.extend(more);
+        }
+    }
+    object.into()
+}
