@@ -6,14 +6,12 @@
 //! cargo run -p toolkit-cli --all-features --example weather_cli -- serve mcp
 //! ```
 
-use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::Duration;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
-use toolkit_ai::schemars::JsonSchema;
 use toolkit_ai::serde_json::{Value, json};
-use toolkit_ai::{ToolTag, output::Media};
+use toolkit_ai::{Media, ToolTag};
 use toolkit_cli::CommandLine;
 
 /// Get the weather for a city.
@@ -36,17 +34,15 @@ fn forecast(
 }
 
 /// The units of temperatures.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, ToolParams)]
 #[serde(rename_all = "lowercase")]
-#[schemars(crate = "toolkit_ai::schemars")]
 enum Units {
     Celsius,
     Fahrenheit,
 }
 
 /// A place on a map.
-#[derive(Debug, Deserialize, Serialize, ToolParams)]
-#[schemars(crate = "toolkit_ai::schemars")]
+#[derive(Debug, ToolParams)]
 struct Place {
     /// Degrees to the north
     lat: f64,
@@ -80,9 +76,15 @@ async fn map(
 /// Args:
 ///     city: The city, in English
 ///     urgent: Whether telephones ring
+///     reply_to: Where answers are sent
 #[tool(destructive)]
-fn alarm(city: &str, #[param(default)] urgent: bool) -> String {
-    format!("The alarm for {city} is sent{}.", if urgent { ", and telephones ring" } else { "" })
+fn alarm(
+    city: &str,
+    #[param(default)] urgent: bool,
+    #[param(format = "email")] reply_to: Option<String>,
+) -> String {
+    let copy = reply_to.map(|address| format!(", answers go to {address}")).unwrap_or_default();
+    format!("The alarm for {city} is sent{}{copy}.", if urgent { ", and telephones ring" } else { "" })
 }
 
 /// Wait.

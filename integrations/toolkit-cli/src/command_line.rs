@@ -113,11 +113,12 @@ impl CommandLine {
 
     fn command(&self) -> Command {
         let mut command = Command::new(self.name.clone())
+            .bin_name(self.name.clone())
             .subcommand_required(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true)
             .arg(format_arg().global(true))
-            .subcommands(tool_commands());
+            .subcommands(tool_commands(&self.name));
         if let Some(version) = &self.version {
             command = command.version(version.clone());
         }

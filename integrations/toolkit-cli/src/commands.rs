@@ -19,7 +19,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 
 /// The commands that any list of tools has.
-pub(crate) fn tool_commands() -> [Command; 4] {
+pub(crate) fn tool_commands(program: &str) -> [Command; 4] {
     let name = Arg::new("tool").value_name("TOOL").required(true).help("The name of the tool");
     let apis = Arg::new("api").long("api").value_name("API").help("An API, such as `anthropic`");
     let level = Arg::new("level").long("level").value_name("LEVEL").value_parser(Level::NAMES);
@@ -33,7 +33,7 @@ pub(crate) fn tool_commands() -> [Command; 4] {
             .arg_required_else_help(true)
             .subcommand_value_name("TOOL")
             .subcommand_help_heading("Tool")
-            .override_usage("call TOOL [--PARAMETER VALUE]… [OPTIONS]")
+            .override_usage(format!("{program} call TOOL [--PARAMETER VALUE]… [OPTIONS]"))
             .allow_external_subcommands(true),
         Command::new("check").about("Finds what APIs refuse or lose, and what models miss").args([
             apis.action(ArgAction::Append).help("Checks for this API only; may be repeated"),

@@ -19,9 +19,19 @@ impl Input {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Returns the next line, or `None` at the end of the input.
+    /// Returns the next line, or `None` at the end of the input and after Ctrl+C.
     pub(crate) async fn line(&self) -> Option<String> {
-        self.0.lock().await.get_or_insert_with(typed).recv().await
+        let mut lines = self.0.lock().await;
+        tokio::select! {
+            line = lines.get_or_insert_with(typed).recv() => line,
+            _ = tokio::signal::ctrl_c() => None,
+        }
+    }
+
+    /// Returns whether the user agrees. Without an answer, there is none.
+    pub(crate) async fn agreement(&self) -> Option<bool> {
+        let line = self.line().await?;
+        Some(matches!(line.trim(), "y" | "Y" | "yes"))
     }
 }
 

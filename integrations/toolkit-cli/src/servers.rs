@@ -63,7 +63,7 @@ fn command() -> Command {
         .disable_help_subcommand(true)
         .arg(format_arg().global(true))
         .args(server_args())
-        .subcommands(tool_commands())
+        .subcommands(tool_commands("toolkit"))
         .subcommand(Command::new("shell").about("Runs a command from each line, over one connection"))
 }
 
@@ -95,10 +95,7 @@ async fn shell(desk: &mut Desk, client: &McpClient) -> Exit {
             // Without a standard error, there is no prompt.
             let _ = desk.screen.prompt(">");
         }
-        let line = tokio::select! {
-            line = desk.input.line() => line,
-            _ = tokio::signal::ctrl_c() => None,
-        };
+        let line = desk.input.line().await;
         let Some(text) = line.filter(|line| !["exit", "quit"].contains(&line.trim())) else { break };
         desk.screen.format = format;
         let ended = run_line(desk, client, &text).await;
@@ -120,7 +117,7 @@ async fn run_line(desk: &mut Desk, client: &McpClient, line: &str) -> Result<(),
         .disable_help_subcommand(true)
         .override_usage("list | show TOOL | call TOOL [FLAGS] | check | exit")
         .arg(format_arg().global(true))
-        .subcommands(tool_commands());
+        .subcommands(tool_commands("toolkit"));
     let matches = command.try_get_matches_from(words).map_err(usage)?;
     let Some((name, of_command)) = matches.subcommand() else { return Ok(()) };
     if of_command.value_source("format").is_some() {

@@ -41,7 +41,7 @@ fn show_has_the_parameters() {
 
 #[test]
 fn show_has_the_json_of_an_api_with_its_losses() {
-    let ran = weather("show weather-forecast --api gemini").run();
+    let ran = weather("show alarm --api gemini").run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_snapshot!(format!("{}\n{}", ran.json(), ran.err));
     let shown = weather("show weather-forecast --api anthropic --format json").run().json();

@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 12] = [
     ("codex", "# Mine.\nmodel = \"x\"\n\n[mcp_servers.old] # Old.\ncommand = \"old\"\n\n[other]\nkey = 1\n"),
     (
         "copilot",
-        "{\"mcpServers\": {\"old\": {\"type\": \"local\", \"command\": \"old\", \"tools\": [\"*\"]}}}\n",
+        "{\n  \"mcpServers\": {\n    \"old\": {\"type\": \"local\", \"command\": \"old\", \"tools\": [\"*\"]}\n  }\n}\n",
     ),
     ("cursor", "{\r\n  \"mcpServers\": {\r\n    \"old\": { \"command\": \"old\" }\r\n  }\r\n}\r\n"),
     (

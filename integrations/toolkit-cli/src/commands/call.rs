@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
-use crate::flags::{add_values, flags, to_args};
+use crate::flags::{Flag, add_values, flags, to_args};
 use crate::input::Input;
 use crate::outcome;
 use crate::screen::{FAINT, NAME, OutputFormat};
@@ -26,7 +26,7 @@ pub(crate) async fn call(desk: &mut Desk, words: Vec<OsString>) -> Result<(), Fa
     let tool = desk.tool(&name)?;
     let definition = tool.definition();
     let flags = flags(&definition.parameters);
-    let command = command(&desk.program, definition).args(to_args(&flags));
+    let command = command(&desk.program, definition, &flags);
     let matches = command.try_get_matches_from(words).map_err(super::usage)?;
     if let Some(format) = matches.get_one::<OutputFormat>("format") {
         desk.screen.format = *format;
@@ -49,32 +49,28 @@ pub(crate) async fn call(desk: &mut Desk, words: Vec<OsString>) -> Result<(), Fa
     outcome::write(&desk.screen, &desk.program, &result, Path::new(folder))
 }
 
-fn command(program: &str, definition: &ToolDefinition) -> Command {
-    let name = definition.name.as_str().to_owned();
-    Command::new(name.clone())
+/// Returns the command of a tool. Its parameters come first in the help.
+fn command(program: &str, definition: &ToolDefinition, flags: &[Flag]) -> Command {
+    let name = definition.name.as_str();
+    let option = |id: &'static str| Arg::new(id).long(id);
+    let own = [
+        option("args").value_name("JSON|FILE|-").help("All arguments as JSON; flags come on top"),
+        super::format_arg(),
+        option("save").value_name("FOLDER").help("Where images, audio and files are saved"),
+        option("timeout")
+            .value_name("SECONDS")
+            .value_parser(seconds)
+            .help("Cancels the call after this time"),
+        option("yes").action(ArgAction::SetTrue).help("Approves the call if it needs approval"),
+        option("help").short('h').action(ArgAction::Help).help("Print help"),
+    ];
+    Command::new(name.to_owned())
         .bin_name(format!("{program} call {name}"))
         .about(definition.description.clone())
         .override_usage(format!("{program} call {name} [--PARAMETER VALUE]… [OPTIONS]"))
-        .args([
-            Arg::new("args")
-                .long("args")
-                .value_name("JSON|FILE|-")
-                .help("All arguments as JSON, in a file, or from the standard input; flags come on top"),
-            super::format_arg(),
-            Arg::new("save")
-                .long("save")
-                .value_name("FOLDER")
-                .help("Where images, audio and files are saved"),
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("SECONDS")
-                .value_parser(seconds)
-                .help("Cancels the call after this time"),
-            Arg::new("yes")
-                .long("yes")
-                .action(ArgAction::SetTrue)
-                .help("Approves the call if it needs approval"),
-        ])
+        .disable_help_flag(true)
+        .args(to_args(flags))
+        .args(own.map(|arg| arg.help_heading("Options of a call")))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -139,16 +135,11 @@ async fn approved_result(
 pub(crate) async fn ask(desk: &Desk, call: &ToolCall, reason: &str) -> Result<Approval, Failure> {
     desk.screen.note(format_args!("{NAME}{}{NAME:#} needs approval: {reason}", call.name))?;
     desk.screen.note(format_args!("  {FAINT}{}{FAINT:#}", call.arguments.as_str()))?;
-    loop {
-        desk.screen.prompt("Run it? [y/n]")?;
-        match desk.input.line().await.as_deref().map(str::trim) {
-            Some("y" | "Y" | "yes") => return Ok(Approval::Approve),
-            Some("n" | "N" | "no") | None => {
-                return Ok(Approval::Deny("the user refused the call".to_owned()));
-            }
-            Some(_) => {}
-        }
-    }
+    desk.screen.prompt("Run it? [y/N]")?;
+    Ok(match desk.input.agreement().await {
+        Some(true) => Approval::Approve,
+        _ => Approval::Deny("the user refused the call".to_owned()),
+    })
 }
 
 /// Dispatches the call. Ctrl+C and the time limit cancel it.

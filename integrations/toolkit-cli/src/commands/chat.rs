@@ -40,10 +40,14 @@ pub(crate) async fn chat(desk: &mut Desk, agent: &Agent, matches: &ArgMatches) -
     if is_interactive {
         desk.screen.note(format_args!("{FAINT}Ctrl+C cancels an answer, /help shows more{FAINT:#}"))?;
     }
-    while let Some(line) = next_line(desk, is_interactive).await? {
+    loop {
+        if is_interactive {
+            desk.screen.prompt(format_args!("{NAME}you>{NAME:#}"))?;
+        }
+        let Some(line) = desk.input.line().await else { return Ok(()) };
         match line.trim() {
             "" => {}
-            "/exit" => break,
+            "/exit" => return Ok(()),
             "/help" => desk.screen.note(HELP)?,
             "/new" => conversation = Conversation::default(),
             "/tools" => list(desk)?,
@@ -56,17 +60,6 @@ pub(crate) async fn chat(desk: &mut Desk, agent: &Agent, matches: &ArgMatches) -
                 }
             }
         }
-    }
-    Ok(())
-}
-
-async fn next_line(desk: &Desk, is_interactive: bool) -> io::Result<Option<String>> {
-    if is_interactive {
-        desk.screen.prompt(format_args!("{NAME}you>{NAME:#}"))?;
-    }
-    tokio::select! {
-        line = desk.input.line() => Ok(line),
-        _ = tokio::signal::ctrl_c() => Ok(None),
     }
 }
 

@@ -170,10 +170,11 @@ fn write(desk: &Desk, findings: &[Finding], tools: usize) -> Result<(), Failure>
         desk.screen.line(format_args!("{style}{}{style:#}", level.name()))?;
         desk.screen.paragraph(2, &format!("{subject}{message}{of}"))?;
     }
-    let counted = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
-    let counts: Vec<String> = [Level::Error, Level::Warning, Level::Note]
-        .map(|level| format!("{} {}s", counted(level), level.name()))
-        .into();
-    desk.screen.line(format_args!("{FAINT}{tools} tools: {}{FAINT:#}", counts.join(", ")))?;
+    let mut counts = Vec::new();
+    for level in [Level::Error, Level::Warning, Level::Note] {
+        let count = findings.iter().filter(|finding| finding.level == level).count();
+        counts.push(format!("{}s: {count}", level.name()));
+    }
+    desk.screen.line(format_args!("{FAINT}tools: {tools}, {}{FAINT:#}", counts.join(", ")))?;
     Ok(())
 }

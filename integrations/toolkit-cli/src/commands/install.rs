@@ -134,8 +134,8 @@ async fn save(desk: &Desk, file: &ConfigText, new: &str, is_agreed: bool) -> Res
             let message = "nothing is written; agree in a terminal, or with `--yes`";
             return Err(Failure::new(Exit::Waiting, message));
         }
-        desk.screen.prompt(format_args!("Write {}? [y/n]", file.path.display()))?;
-        if !matches!(desk.input.line().await.as_deref().map(str::trim), Some("y" | "Y" | "yes")) {
+        desk.screen.prompt(format_args!("Write {}? [y/N]", file.path.display()))?;
+        if desk.input.agreement().await != Some(true) {
             return Err(Failure::new(Exit::Refused, "nothing is written"));
         }
     }

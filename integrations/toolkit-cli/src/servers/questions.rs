@@ -25,12 +25,8 @@ impl TerminalQuestions {
             ElicitationKind::Form { schema, .. } => self.fill_in(schema).await,
             ElicitationKind::Url { url, host, .. } => {
                 screen.note(format_args!("open this page at {NAME}{host}{NAME:#}: {url}"))?;
-                screen.prompt("Have you opened it? [y/n]")?;
-                Ok(match self.input.line().await.as_deref().map(str::trim) {
-                    Some("y" | "Y" | "yes") => ElicitationAnswer::Accept(Map::new()),
-                    Some(_) => ElicitationAnswer::Decline,
-                    None => ElicitationAnswer::Cancel,
-                })
+                screen.prompt("Have you opened it? [y/N]")?;
+                Ok(self.agreed(Map::new()).await)
             }
             _ => Ok(ElicitationAnswer::Decline),
         }
@@ -53,11 +49,15 @@ impl TerminalQuestions {
             let value = if is_text { None } else { serde_json::from_str(text).ok() };
             values.insert(name.clone(), value.unwrap_or_else(|| text.into()));
         }
-        self.screen.prompt("Send this answer? [y/n]")?;
-        match self.input.line().await.as_deref().map(str::trim) {
-            Some("y" | "Y" | "yes") => Ok(ElicitationAnswer::Accept(values)),
-            Some(_) => Ok(ElicitationAnswer::Decline),
-            None => Ok(ElicitationAnswer::Cancel),
+        self.screen.prompt("Send this answer? [y/N]")?;
+        Ok(self.agreed(values).await)
+    }
+
+    async fn agreed(&self, values: Map<String, Value>) -> ElicitationAnswer {
+        match self.input.agreement().await {
+            Some(true) => ElicitationAnswer::Accept(values),
+            Some(false) => ElicitationAnswer::Decline,
+            None => ElicitationAnswer::Cancel,
         }
     }
 }
