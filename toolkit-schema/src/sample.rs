@@ -4,7 +4,7 @@ use crate::depth::MAX_DEPTH;
 use crate::discriminator::branches;
 use crate::format::example;
 use crate::reference::{SchemaRef, resolve};
-use crate::types::{names, types};
+use crate::types::{has_type, names, types};
 use serde_json::{Map, Number, Value};
 
 /// Returns a small value that a schema accepts, for tests and examples.
@@ -36,10 +36,14 @@ fn value(root: &Value, schema: &Value, depth: usize) -> Value {
         }
     }
     if let Some(branches) = branches(target) {
-        let is_value = |branch: &&Value| branch.get("type").is_none_or(|name| name != "null");
-        let branch = branches.iter().find(is_value).or(branches.first());
-        let chosen = branch.map_or(Value::Null, |branch| value(root, branch, depth + 1));
-        return with_properties(root, target, chosen, depth);
+        let mut chosen = branches.first();
+        for branch in branches.iter().rev() {
+            if !has_type(branch.get("type"), "null") {
+                chosen = Some(branch);
+            }
+        }
+        let of_branch = chosen.map_or(Value::Null, |branch| value(root, branch, depth + 1));
+        return with_properties(root, target, of_branch, depth);
     }
     let kind = types(target.get("type")).find(|name| *name != "null");
     match kind {
@@ -62,20 +66,27 @@ fn text(schema: &Value) -> String {
     if let Some(example) = format.and_then(example) {
         return example.to_owned();
     }
-    let length =
-        |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|length| length.try_into().ok());
-    let shortest = length("minLength").unwrap_or(0);
-    let longest = length("maxLength").unwrap_or(usize::MAX);
+    let shortest = length(schema, "minLength").unwrap_or(0);
+    let longest = length(schema, "maxLength").unwrap_or(usize::MAX);
     "text".chars().cycle().take(shortest.max(4).min(longest)).collect()
+}
+
+fn length(schema: &Value, key: &str) -> Option<usize> {
+    usize::try_from(schema.get(key)?.as_u64()?).ok()
+}
+
+fn bound(schema: &Value, key: &str) -> Option<f64> {
+    schema.get(key)?.as_f64()
 }
 
 /// Returns the number nearest to zero within the bounds. `step` is the distance from an exclusive one.
 fn number(schema: &Value, step: f64) -> Value {
-    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    let lowest = bound("minimum").or(bound("exclusiveMinimum").map(|bound| bound + step));
-    let highest = bound("maximum").or(bound("exclusiveMaximum").map(|bound| bound - step));
-    let mut number = 0.0_f64.max(lowest.unwrap_or(f64::MIN)).min(highest.unwrap_or(f64::MAX));
-    if let Some(multiple) = bound("multipleOf").filter(|multiple| *multiple > 0.0) {
+    let above = bound(schema, "exclusiveMinimum").map(|bound| bound + step);
+    let below = bound(schema, "exclusiveMaximum").map(|bound| bound - step);
+    let lowest = bound(schema, "minimum").or(above).unwrap_or(f64::MIN);
+    let highest = bound(schema, "maximum").or(below).unwrap_or(f64::MAX);
+    let mut number = 0.0_f64.max(lowest).min(highest);
+    if let Some(multiple) = bound(schema, "multipleOf").filter(|multiple| *multiple > 0.0) {
         number = (number / multiple).ceil() * multiple;
     }
     if number.fract() == 0.0 && number.abs() < 9e15 {
@@ -89,9 +100,9 @@ fn items(root: &Value, schema: &Value, depth: usize) -> Value {
     for prefix in schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten() {
         items.push(value(root, prefix, depth + 1));
     }
-    let fewest = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0).min(64);
+    let fewest = length(schema, "minItems").unwrap_or(0).min(64);
     if let Some(each) = schema.get("items") {
-        while (items.len() as u64) < fewest {
+        while items.len() < fewest {
             items.push(value(root, each, depth + 1));
         }
     }

@@ -168,3 +168,21 @@ impl From<Dispatcher> for CommandLine {
         Self::new(dispatcher)
     }
 }
+
+/// Runs the command of the program's arguments, and returns the exit code for `main`.
+///
+/// `tools` is a `Dispatcher`, or a [`CommandLine`] with more settings. A call that needs approval asks in the
+/// terminal if its permissions [decide later](toolkit_core::middleware::Permissions::decide_later).
+///
+/// ```no_run
+/// use std::process::ExitCode;
+/// use toolkit_ai::prelude::*;
+///
+/// #[tokio::main]
+/// async fn main() -> Result<ExitCode, BuildError> {
+///     Ok(toolkit_cli::run(Dispatcher::new(ToolRegistry::discover()?)?).await)
+/// }
+/// ```
+pub async fn run(tools: impl Into<CommandLine>) -> ExitCode {
+    tools.into().run().await
+}

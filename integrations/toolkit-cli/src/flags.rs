@@ -54,15 +54,14 @@ fn collect(root: &Value, object: &Value, path: &[String], flags: &mut Vec<Flag>)
         let target = resolved(root, schema);
         let items = if type_of(target) == "array" { target.get("items") } else { None };
         let own_path = [path, &[name.clone()]].concat();
-        let about = [schema, target].iter().find_map(|schema| schema.get("description")?.as_str());
-        let is_named = |required: &Vec<Value>| required.iter().any(|one| one == name);
         flags.push(Flag {
             name: own_path.join("."),
             kind: kind(items.map_or(target, |items| resolved(root, items))),
             is_list: items.is_some(),
-            is_required: path.is_empty() && required.is_some_and(is_named),
+            is_required: path.is_empty()
+                && required.is_some_and(|required| required.contains(&name.as_str().into())),
             form: form(root, schema, target),
-            about: about.unwrap_or_default().to_owned(),
+            about: about(schema, target),
             path: own_path.clone(),
         });
         if own_path.len() < DEEPEST && type_of(target) == "object" {
@@ -73,8 +72,13 @@ fn collect(root: &Value, object: &Value, path: &[String], flags: &mut Vec<Flag>)
 
 /// A name with other characters can only be given in `--args`.
 fn is_spellable(name: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || ['_', '-', '.', '$', '@'].contains(&c);
-    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)
+    let mut others = name.chars().filter(|c| !c.is_alphanumeric() && !"_-.$@".contains(*c));
+    !name.is_empty() && !name.starts_with('-') && others.next().is_none()
+}
+
+fn about(schema: &Value, target: &Value) -> String {
+    let own = schema.get("description").or(target.get("description"));
+    own.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// Follows references, and unions with `null`.
@@ -82,12 +86,7 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
     // A schema that refers to itself ends here.
     for _ in 0..8 {
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let next = match reference.and_then(|reference| root.pointer(reference.strip_prefix('#')?)) {
-            Some(target) => Some(target),
-            None => ["anyOf", "oneOf", "allOf"].iter().find_map(|key| only_branch(schema.get(*key)?)),
-        };
-        match next {
+        match target_of(root, schema).or_else(|| only_branch(schema)) {
             Some(target) => schema = target,
             None => break,
         }
@@ -95,8 +94,14 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     schema
 }
 
-fn only_branch(branches: &Value) -> Option<&Value> {
-    let mut others = branches.as_array()?.iter().filter(|branch| type_of(branch) != "null");
+fn target_of<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
+    root.pointer(schema.get("$ref")?.as_str()?.strip_prefix('#')?)
+}
+
+/// Returns the branch of a union that is the only one beside `null`.
+fn only_branch(schema: &Value) -> Option<&Value> {
+    let union = schema.get("anyOf").or(schema.get("oneOf")).or(schema.get("allOf"))?;
+    let mut others = union.as_array()?.iter().filter(|branch| type_of(branch) != "null");
     let first = others.next()?;
     if others.next().is_none() { Some(first) } else { None }
 }

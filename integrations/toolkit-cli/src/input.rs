@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tokio::sync::Mutex;
-use tokio::sync::mpsc::{Receiver, channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// The lines of the standard input.
 ///
@@ -37,13 +37,15 @@ impl Input {
 
 fn typed() -> Receiver<String> {
     let (sender, lines) = channel(1);
-    std::thread::spawn(move || {
-        for line in io::stdin().lines() {
-            let Ok(text) = line else { return };
-            if sender.blocking_send(text).is_err() {
-                return;
-            }
-        }
-    });
+    std::thread::spawn(move || send_lines(&sender));
     lines
+}
+
+fn send_lines(sender: &Sender<String>) {
+    for line in io::stdin().lines() {
+        let Ok(text) = line else { return };
+        if sender.blocking_send(text).is_err() {
+            return;
+        }
+    }
 }

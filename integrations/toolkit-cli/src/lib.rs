@@ -56,33 +56,10 @@ mod screen;
 #[cfg(feature = "program")]
 mod servers;
 
-pub use command_line::CommandLine;
-use std::process::ExitCode;
-
-/// Runs the command of the program's arguments, and returns the exit code for `main`.
-///
-/// `tools` is a `Dispatcher`, or a [`CommandLine`] with more settings. A call that needs approval asks in the
-/// terminal if its permissions [decide later](toolkit_core::middleware::Permissions::decide_later).
-///
-/// ```no_run
-/// use std::process::ExitCode;
-/// use toolkit_ai::prelude::*;
-///
-/// #[tokio::main]
-/// async fn main() -> Result<ExitCode, BuildError> {
-///     Ok(toolkit_cli::run(Dispatcher::new(ToolRegistry::discover()?)?).await)
-/// }
-/// ```
-pub async fn run(tools: impl Into<CommandLine>) -> ExitCode {
-    tools.into().run().await
-}
-
-/// The program `toolkit`.
+pub use command_line::{CommandLine, run};
 #[cfg(feature = "program")]
 #[doc(hidden)]
-pub async fn __toolkit() -> ExitCode {
-    servers::run(std::env::args_os().collect()).await
-}
+pub use servers::run as __toolkit;
 
 /// The examples of the README, compiled as doc tests.
 #[cfg(doctest)]

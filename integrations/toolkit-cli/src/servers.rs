@@ -28,9 +28,9 @@ A server is a command after `--`, a URL, or an entry of a configuration file:
   toolkit --config .mcp.json --server issues call search --query rust";
 
 /// Runs the program with its arguments.
-pub(crate) async fn run(words: Vec<OsString>) -> ExitCode {
+pub async fn run() -> ExitCode {
     // What follows `--` is for the server.
-    let mut own = words;
+    let mut own: Vec<OsString> = std::env::args_os().collect();
     let mut server = Vec::new();
     if let Some(at) = own.iter().position(|word| word == "--") {
         server = own.split_off(at);

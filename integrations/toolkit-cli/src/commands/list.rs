@@ -63,8 +63,11 @@ fn write(
     let name = &definition.name;
     let mut notes = labels(definition);
     notes.push(format!("{} tokens", tokens(definition)));
-    let notes = notes.join(", ");
-    desk.screen.line(format_args!("{margin}{NAME}{}{NAME:#}  {FAINT}{notes}{FAINT:#}", name.as_str()))?;
+    desk.screen.line(format_args!(
+        "{margin}{NAME}{}{NAME:#}  {FAINT}{}{FAINT:#}",
+        name.as_str(),
+        notes.join(", ")
+    ))?;
     desk.screen.paragraph(indent + 4, summary(definition))?;
     if let Some(reason) = reason {
         desk.screen.paragraph(indent + 4, &format!("disabled: {reason}"))?;

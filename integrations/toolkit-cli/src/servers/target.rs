@@ -10,11 +10,12 @@ use std::time::Duration;
 use toolkit_mcp::client::{McpClient, McpClientBuilder, McpCommand};
 use toolkit_mcp::config::{ConfigFile, ServerEntry, ServerTransport, client_builder};
 
+fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help).help_heading("Server").global(true)
+}
+
 /// The options that name a server.
 pub(crate) fn server_args() -> Vec<Arg> {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help).help_heading("Server").global(true)
-    };
     vec![
         option("url", "URL", "A server over HTTP").conflicts_with("config"),
         option("header", "NAME: VALUE", "A header for the URL; may be repeated").action(ArgAction::Append),
