@@ -28,12 +28,10 @@ pub fn sample<'a>(schema: impl Into<SchemaRef<'a>>) -> Value {
 
 fn value(root: &Value, schema: &Value, depth: usize) -> Value {
     let Some(target) = resolve(root, schema).filter(|_| depth < MAX_DEPTH) else { return Value::Null };
-    for given in
-        [target.get("const"), target.get("default"), first(target, "examples"), first(target, "enum")]
-    {
-        if let Some(given) = given {
-            return given.clone();
-        }
+    let marks =
+        [target.get("const"), target.get("default"), first(target, "examples"), first(target, "enum")];
+    if let Some(given) = marks.into_iter().flatten().next() {
+        return given.clone();
     }
     if let Some(branches) = branches(target) {
         let mut chosen = branches.first();
@@ -45,7 +43,8 @@ fn value(root: &Value, schema: &Value, depth: usize) -> Value {
         let of_branch = chosen.map_or(Value::Null, |branch| value(root, branch, depth + 1));
         return with_properties(root, target, of_branch, depth);
     }
-    let kind = types(target.get("type")).find(|name| *name != "null");
+    let mut kinds = types(target.get("type"));
+    let kind = kinds.clone().find(|name| *name != "null").or(kinds.next());
     match kind {
         Some("string") => text(target).into(),
         Some("integer") => number(target, 1.0),
@@ -126,4 +125,47 @@ fn with_properties(root: &Value, schema: &Value, chosen: Value, depth: usize) ->
         }
     }
     object.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample;
+    use crate::check::violations;
+    use serde_json::{Value, json};
+
+    fn check(schema: Value, expected: Value) {
+        let value = sample(&schema);
+        assert_eq!(value, expected, "{schema}");
+        assert_eq!(violations(&schema, &value), [], "{schema}");
+    }
+
+    #[test]
+    fn samples_are_small_and_accepted() {
+        check(json!({"type": "string", "minLength": 6}), json!("textte"));
+        check(json!({"type": "string", "maxLength": 2}), json!("te"));
+        check(
+            json!({"type": "string", "format": "date"}),
+            sample(&json!({"type": "string", "format": "date"})),
+        );
+        check(json!({"type": "integer", "exclusiveMinimum": 3, "multipleOf": 5}), json!(5));
+        check(json!({"type": "integer", "maximum": -2}), json!(-2));
+        check(json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1}), json!(0.5));
+        check(json!({"type": ["null", "boolean"]}), json!(true));
+        check(json!({"type": "array", "items": {"type": "null"}, "minItems": 2}), json!([null, null]));
+        check(json!({"enum": ["a", "b"]}), json!("a"));
+        check(json!({"anyOf": [{"type": "null"}, {"type": "string"}]}), json!("text"));
+        let shape = json!({
+            "$defs": {"Size": {"type": "integer", "minimum": 1}},
+            "type": "object",
+            "properties": {"kind": {"const": "box"}, "size": {"$ref": "#/$defs/Size"}, "note": {}},
+            "required": ["kind", "size"],
+        });
+        check(shape, json!({"kind": "box", "size": 1}));
+    }
+
+    #[test]
+    fn a_recursive_schema_ends() {
+        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
+        assert!(sample(&schema)["next"]["next"].is_object());
+    }
 }

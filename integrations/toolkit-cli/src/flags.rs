@@ -53,7 +53,7 @@ fn collect(root: &Value, object: &Value, path: &[String], flags: &mut Vec<Flag>)
         }
         let target = resolved(root, schema);
         let items = if type_of(target) == "array" { target.get("items") } else { None };
-        let own_path = [path, &[name.clone()]].concat();
+        let own_path = [path, std::slice::from_ref(name)].concat();
         flags.push(Flag {
             name: own_path.join("."),
             kind: kind(items.map_or(target, |items| resolved(root, items))),

@@ -204,7 +204,7 @@ fn call_every_tool(request: &ModelRequest) -> ModelResponse {
     if let Some(Message::Tool(answered)) = request.messages.last() {
         let failed = answered.results.iter().filter(|result| result.is_error()).count();
         let count = answered.results.len();
-        return ModelResponse::text(format!("I called {count} tools, and {failed} of them failed."));
+        return ModelResponse::text(format!("Calls: {count}, failed: {failed}."));
     }
     let turn = request.messages.len();
     let mut calls = Vec::new();
@@ -244,6 +244,18 @@ debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&sel
 mod tests {
     use super::*;
     use crate::response::FinishReason;
+    use toolkit_core::{ToolError, ToolResult};
+
+    #[tokio::test]
+    async fn results_of_every_tool_are_counted() {
+        let model = ScriptedModel::every_tool();
+        let call = ToolCall::new("call_0", "ping", "{}");
+        let failed = ToolResult::of(&call, Err(ToolError::failed("no")));
+        let answer = model.respond(ModelRequest::new([Message::tool(vec![failed])])).await.unwrap();
+        assert_eq!(answer.message.text, "Calls: 1, failed: 1.");
+        let answer = model.respond(ModelRequest::from("Try everything.")).await.unwrap();
+        assert_eq!(answer.message.text, "I have no tools.");
+    }
 
     #[tokio::test]
     async fn adjacent_calls_form_one_answer() {

@@ -6,7 +6,7 @@ use crate::facts::{hints, labels, summary, tokens};
 use crate::screen::{FAINT, NAME};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use toolkit_core::ToolDefinition;
+use toolkit_core::{ToolDefinition, ToolTag};
 
 /// A tool with the reason why it is disabled.
 type Listed<'a> = (&'a ToolDefinition, Option<&'a str>);
@@ -82,7 +82,7 @@ fn entry(definition: &ToolDefinition, reason: Option<&str>) -> Value {
             given.insert(key.to_owned(), hint.into());
         }
     }
-    let tags: Vec<&str> = definition.metadata.tags.iter().map(|tag| tag.as_str()).collect();
+    let tags: Vec<&str> = definition.metadata.tags.iter().map(ToolTag::as_str).collect();
     json!({
         "name": definition.name.as_str(),
         "namespace": definition.name.namespace(),
