@@ -7,26 +7,30 @@ use toolkit_mcp::McpError;
 use toolkit_mcp::server::McpServer;
 
 pub(crate) fn command() -> Command {
-    let serve = Command::new("serve")
+    Command::new("serve")
         .about("Serves the tools with the Model Context Protocol")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("mcp").about("Serves one client over standard input and output"));
-    #[cfg(feature = "serve-http")]
-    let serve = serve.subcommand(
-        Command::new("http").about("Serves clients over HTTP").args([
-            clap::Arg::new("address")
-                .long("address")
-                .value_name("HOST:PORT")
-                .default_value("127.0.0.1:8000")
-                .help("Where to listen; port 0 is any free port"),
-            clap::Arg::new("token-env")
-                .long("token-env")
-                .value_name("NAME")
-                .help("The environment variable with the token that clients must send"),
-        ]),
-    );
-    serve
+        .subcommands([
+            Command::new("mcp").about("Serves one client over standard input and output"),
+            #[cfg(feature = "serve-http")]
+            http_command(),
+        ])
+}
+
+#[cfg(feature = "serve-http")]
+fn http_command() -> Command {
+    Command::new("http").about("Serves clients over HTTP").args([
+        clap::Arg::new("address")
+            .long("address")
+            .value_name("HOST:PORT")
+            .default_value("127.0.0.1:8000")
+            .help("Where to listen; port 0 is any free port"),
+        clap::Arg::new("token-env")
+            .long("token-env")
+            .value_name("NAME")
+            .help("The environment variable with the token that clients must send"),
+    ])
 }
 
 pub(crate) async fn serve(desk: &Desk, version: &str, matches: &ArgMatches) -> Result<(), Failure> {
