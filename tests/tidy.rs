@@ -77,6 +77,7 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
     "integrations/toolkit-nats/src",
+    "integrations/toolkit-cli/src",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -212,6 +213,7 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-http",
         "toolkit-openapi",
         "toolkit-nats",
+        "toolkit-cli",
     ];
     let mut pages: Vec<_> =
         crates.map(|name| root().join("integrations").join(name).join("README.md")).into();

@@ -138,6 +138,24 @@ const MCP_SERVER_FLOORS: &[&str] = &[
 const NATS_FLOORS: &[&str] =
     &["span", "fleet_error", "subjects", "fleet", "frames", "definitions", "ledger", "worker", "caller"];
 
+/// The rooms of `toolkit-cli`, from what a command writes to the programs.
+const CLI_FLOORS: &[&str] = &[
+    "exit",
+    "screen",
+    "input",
+    "desk",
+    "facts",
+    "apis",
+    "flags",
+    "outcome",
+    "progress",
+    "config_text",
+    "commands",
+    "command_line",
+    "servers",
+    "main",
+];
+
 /// The rooms of `toolkit-openapi`, whose client and server do not know each other.
 const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
 
@@ -214,6 +232,7 @@ fn rooms_look_only_down() {
     assert_eq!(upward_looks("integrations/toolkit-mcp/src/client", MCP_CLIENT_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-mcp/src/server", MCP_SERVER_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-nats/src", NATS_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-cli/src", CLI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src/client", OPENAPI_CLIENT_FLOORS), [""; 0]);
 }

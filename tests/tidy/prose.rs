@@ -130,6 +130,7 @@ fn sentences_are_short() {
         "integrations/toolkit-http",
         "integrations/toolkit-openapi",
         "integrations/toolkit-nats",
+        "integrations/toolkit-cli",
     ];
     let mut documents = first_steps::pages("docs/guide");
     for folder in folders {
