@@ -9,9 +9,9 @@ use toolkit_agent::Agent;
 use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
-use toolkit_llm::model::ModelStream;
 use toolkit_llm::{
-    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, StreamEvent,
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry,
+    ModelStream, StreamEvent,
 };
 
 /// Pay an invoice.

@@ -108,7 +108,7 @@ impl UiEncoder {
                 }
                 Some(chunks)
             }
-            RunUpdate::Back { cursor } => self.back(cursor),
+            RunUpdate::Back { cursor, .. } => self.back(cursor),
             _ => None,
         }
     }
@@ -188,8 +188,8 @@ impl UiEncoder {
                 let data = json!({"name": name, "data": data});
                 chunks.push(UiChunk::DataCustom { data, transient: true });
             }
-            RunEvent::Waiting { pending, output } => self.waiting(pending, output, &mut chunks),
-            RunEvent::Finished { output } => self.end.push(self.finished(output, reason(&output.finish))),
+            RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut chunks),
+            RunEvent::Finished { output, .. } => self.end.push(self.finished(output, reason(&output.finish))),
             RunEvent::Stopped { reason, .. } => self.end.push(stopped(reason)),
             _ => {}
         }
@@ -265,7 +265,7 @@ impl UiEncoder {
     fn tool_event(&mut self, key: &str, event: &ToolEvent, chunks: &mut Vec<UiChunk>) {
         match &event.kind {
             ToolEventKind::Started { .. } => self.approved(key, chunks),
-            ToolEventKind::Progress { fraction, message } => {
+            ToolEventKind::Progress { fraction, message, .. } => {
                 let data = json!({"toolCallId": key, "fraction": fraction, "message": &**message});
                 chunks.push(UiChunk::DataProgress { id: key.to_owned(), data, transient: true });
             }
@@ -290,7 +290,7 @@ impl UiEncoder {
                 known.tool.clone_from(&call.name);
                 known.arguments = call.arguments.as_str().to_owned();
             }
-            if let Pending::Approval { reason } = reason
+            if let Pending::Approval { reason, .. } = reason
                 && !known.waits
             {
                 known.waits = true;

@@ -46,7 +46,7 @@ impl UiHistory {
     fn read(&mut self, entry: &ConversationEntry) {
         match &entry.kind {
             EntryKind::Event(event) => self.event(&entry.run, event),
-            EntryKind::Input { message, message_id } if entry.path.is_empty() && !message.is_feedback => {
+            EntryKind::Input { message, message_id, .. } if entry.path.is_empty() && !message.is_feedback => {
                 let is_read_by_run = self.encoder.as_ref().is_some_and(|encoder| encoder.run() == &*entry.run);
                 let id = if message_id.is_empty() { format!("{}.input", entry.run) } else { message_id.clone() };
                 match self.messages.last_mut() {
