@@ -117,6 +117,8 @@ async fn a_stop_ends_the_run_and_the_conversation_goes_on() {
     assert_eq!(stopped.status(), 204);
     answer.read_all().await;
     assert_eq!(answer.chunks.last().unwrap()["type"], "abort");
+    let message = folded(UiMessage::assistant(""), &answer.chunks);
+    assert_eq!(Some(&message), page.saved().await.last());
     settled().await;
     assert_eq!(page.request("ada", "POST", "/1/stop", &Value::Null).await.status(), 404);
     page.messages = page.saved().await;

@@ -64,6 +64,7 @@ struct UiCall {
     is_complete: bool,
     /// Whether the page shows that it waits for an approval.
     waits: bool,
+    has_result: bool,
 }
 
 impl UiEncoder {
@@ -190,10 +191,32 @@ impl UiEncoder {
             }
             RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut chunks),
             RunEvent::Finished { output, .. } => self.end.push(self.finished(output, reason(&output.finish))),
-            RunEvent::Stopped { reason, .. } => self.end.push(stopped(reason)),
+            RunEvent::Stopped { reason, .. } => {
+                chunks = self.give_up();
+                self.end.push(stopped(reason));
+            }
             _ => {}
         }
         chunks
+    }
+
+    /// Ends the calls without a result, because the run does not go on.
+    pub(super) fn give_up(&mut self) -> Vec<UiChunk> {
+        let mut chunks = Vec::new();
+        for (key, call) in &mut self.calls {
+            if !call.is_complete || mem::replace(&mut call.has_result, true) {
+                continue;
+            }
+            call.waits = false;
+            let error_text = "the call was given up".to_owned();
+            chunks.push(UiChunk::ToolOutputError { tool_call_id: key.clone(), error_text });
+        }
+        chunks
+    }
+
+    /// Returns how many steps the message has so far.
+    pub(super) fn steps(&self) -> usize {
+        self.step.shown
     }
 
     /// Returns whether the latest event has ended the run, or lets it wait.

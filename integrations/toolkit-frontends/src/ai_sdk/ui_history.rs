@@ -4,7 +4,7 @@ use super::ui_encoder::{UiEncoder, message_id};
 use super::ui_message::{UiMessage, user_parts};
 use serde_json::json;
 use toolkit_agent::session::{ConversationEntry, EntryKind};
-use toolkit_agent::{PendingCall, RunEvent};
+use toolkit_agent::RunEvent;
 use toolkit_llm::Message;
 
 /// Returns the messages that a page shows.
@@ -17,18 +17,24 @@ pub(super) fn messages_of(entries: &[ConversationEntry]) -> Vec<UiMessage> {
     history.messages
 }
 
-/// Returns how many times a run has waited until it waited for one of these calls last. `None` if it never did.
-pub(super) fn waits_for(entries: &[ConversationEntry], run: &str, calls: &[&str]) -> Option<usize> {
+/// Returns how many times a run has waited until it waited for one of these calls last, after this number of steps. `None`
+/// if it never did, so that the page has seen what came of them.
+pub(super) fn waits_for(
+    entries: &[ConversationEntry],
+    run: &str,
+    steps: usize,
+    calls: &[&str],
+) -> Option<usize> {
+    let mut encoder = UiEncoder::new(run);
     let mut count = 0;
     let mut last = None;
     for entry in entries {
-        let Some(RunEvent::Waiting { pending, .. }) = entry.event() else { continue };
-        if *entry.run != *run {
-            continue;
-        }
+        let Some(event) = entry.event().filter(|_| *entry.run == *run) else { continue };
+        // The steps are counted, and the page has the chunks.
+        let _ = encoder.event(event);
+        let RunEvent::Waiting { pending, .. } = event else { continue };
         count += 1;
-        let is_one = |call: &PendingCall| calls.contains(&call.id.as_str());
-        if pending.iter().any(is_one) {
+        if encoder.steps() == steps && pending.iter().any(|call| calls.contains(&call.id.as_str())) {
             last = Some(count);
         }
     }
@@ -55,11 +61,12 @@ impl UiHistory {
                         answer.parts.push(json!({"type": "steering-message", "id": id, "parts": parts}));
                     }
                     _ => {
-                        self.finish();
+                        self.give_up();
                         self.messages.push(UiMessage::user(id, message));
                     }
                 }
             }
+            EntryKind::Abandoned => self.give_up(),
             EntryKind::Added(message) if entry.path.is_empty() => self.add(entry.number, 0, message),
             EntryKind::Snapshot(messages) if entry.path.is_empty() => {
                 self.messages.clear();
@@ -83,6 +90,16 @@ impl UiHistory {
                 message.apply(&chunk);
             }
         }
+    }
+
+    /// Ends the message of a run that does not go on.
+    fn give_up(&mut self) {
+        if let (Some(encoder), Some(message)) = (&mut self.encoder, self.messages.last_mut()) {
+            for chunk in encoder.give_up() {
+                message.apply(&chunk);
+            }
+        }
+        self.finish();
     }
 
     /// Ends the message that a run writes. A message without parts is not shown.

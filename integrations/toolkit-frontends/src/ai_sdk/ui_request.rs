@@ -59,7 +59,17 @@ pub(super) enum UiAsk {
     /// Answer these messages, of which earlier ones may be known.
     Inputs(Vec<RunInput>),
     /// Go on with the run, whose message has these decisions.
-    Decisions { run: String, decisions: Vec<(String, Decision)> },
+    Decisions(UiDecisions),
+}
+
+/// The decisions in the message of a run.
+#[derive(Debug)]
+pub(super) struct UiDecisions {
+    pub(super) run: String,
+    /// The steps that the page has of the message.
+    pub(super) steps: usize,
+    /// The calls with their decisions. Those that do not wait are ignored.
+    pub(super) calls: Vec<(String, Decision)>,
 }
 
 impl UiRequest {
@@ -122,13 +132,15 @@ impl ClientMessage {
             let reason = "the last message is none of this conversation; load its messages again";
             return Err(PageError::Conflict(reason.to_owned()));
         };
-        let mut decisions = Vec::new();
+        let mut calls = Vec::new();
+        let mut steps = 0;
         for part in &self.parts {
+            steps += usize::from(part.kind == "step-start");
             if let Some(decision) = part.decision() {
-                decisions.push((part.tool_call_id.clone(), decision));
+                calls.push((part.tool_call_id.clone(), decision));
             }
         }
-        Ok(UiAsk::Decisions { run: run.to_owned(), decisions })
+        Ok(UiAsk::Decisions(UiDecisions { run: run.to_owned(), steps, calls }))
     }
 }
 

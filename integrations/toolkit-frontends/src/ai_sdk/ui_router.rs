@@ -3,7 +3,7 @@
 use super::UiChunk;
 use super::ui_history::{messages_of, waits_for};
 use super::ui_message::UiMessage;
-use super::ui_request::{UiAsk, UiRequest};
+use super::ui_request::{UiAsk, UiDecisions, UiRequest};
 use super::ui_stream::{UiStream, nothing};
 use crate::page_access::{PageAccess, PageUser, guard};
 use crate::page_error::PageError;
@@ -17,7 +17,6 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use toolkit_agent::Decision;
 use toolkit_agent::runs::{InputMode, RunInput, Runs, RunsError};
 use toolkit_agent::session::{ConversationKey, RunStatus};
 
@@ -127,8 +126,8 @@ async fn answer(
     match request.ask()? {
         UiAsk::Inputs(_) if !user.may_write() => Err(PageError::MayNot("send messages")),
         UiAsk::Inputs(inputs) => answer_inputs(runs, key, inputs).await,
-        UiAsk::Decisions { .. } if !user.may_decide() => Err(PageError::MayNot("decide calls")),
-        UiAsk::Decisions { run, decisions } => answer_decisions(runs, key, &run, decisions).await,
+        UiAsk::Decisions(_) if !user.may_decide() => Err(PageError::MayNot("decide calls")),
+        UiAsk::Decisions(decisions) => answer_decisions(runs, key, decisions).await,
     }
 }
 
@@ -154,16 +153,16 @@ async fn answer_inputs(
 async fn answer_decisions(
     runs: &impl Runs,
     key: ConversationKey<'_>,
-    run: &str,
-    decisions: Vec<(String, Decision)>,
+    UiDecisions { run, steps, calls: decisions }: UiDecisions,
 ) -> Result<Response, PageError> {
+    let run = run.as_str();
     let entries = runs.entries(key).await?;
     if !entries.iter().any(|entry| *entry.run == *run) {
         return Err(PageError::NotFound);
     }
     let calls: Vec<&str> = decisions.iter().map(|(call, _)| call.as_str()).collect();
     // The page sends all results that it knows.
-    let Some(waits) = waits_for(&entries, run, &calls) else { return Ok(nothing(run)) };
+    let Some(waits) = waits_for(&entries, run, steps, &calls) else { return Ok(nothing(run)) };
     let pending = match runs.status(key).await? {
         RunStatus::Waiting { run: waiting, calls, .. } if *waiting == *run => calls,
         _ => Vec::new(),

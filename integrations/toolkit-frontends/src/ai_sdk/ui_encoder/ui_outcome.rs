@@ -10,6 +10,7 @@ use toolkit_core::{Content, ErrorKind, ToolError, ToolOutput, ToolResult};
 impl UiEncoder {
     pub(super) fn result(&mut self, key: &str, result: &ToolResult, chunks: &mut Vec<UiChunk>) {
         let call = self.calls.entry(key.to_owned()).or_default();
+        call.has_result = true;
         if call.tool.is_empty() {
             call.tool.clone_from(&result.name);
         }

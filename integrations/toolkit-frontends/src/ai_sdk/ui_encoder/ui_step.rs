@@ -15,6 +15,8 @@ pub(super) enum Piece {
 pub(super) struct UiStep {
     /// How many steps have begun.
     pub(super) number: usize,
+    /// How many of them the message has. A step in place of one that was taken back does not count.
+    pub(super) shown: usize,
     /// The id of the model's message.
     pub(super) message: String,
     /// Whether the message is complete, so that a retry is one of the next message.
@@ -38,6 +40,7 @@ impl UiStep {
         if !self.is_open || !self.message.is_empty() {
             self.close(chunks);
             chunks.push(UiChunk::StartStep);
+            self.shown += 1;
         }
         self.number += 1;
         self.is_open = true;
