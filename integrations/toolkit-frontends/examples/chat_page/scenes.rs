@@ -41,7 +41,7 @@ fn location() -> Result<String, ToolError> {
 }
 
 /// A model that plays scenes.
-pub struct Scenes {
+pub(crate) struct Scenes {
     /// The time before each piece of an answer.
     pause: Duration,
     breaks: AtomicU32,
@@ -124,7 +124,7 @@ impl ChatModel for Scenes {
 }
 
 /// Creates the agent. A model of a provider takes the place of the scripted one.
-pub fn agent(pause: Duration) -> Result<Agent, Box<dyn Error>> {
+pub(crate) fn agent(pause: Duration) -> Result<Agent, Box<dyn Error>> {
     let model = Scenes { pause, breaks: AtomicU32::new(0) };
     let permissions = Permissions::new()
         .rule(PermissionRule::ask("it costs money").for_tag(ToolTag::Destructive))
