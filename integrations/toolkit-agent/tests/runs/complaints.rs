@@ -20,7 +20,7 @@ fn unanswered(request: &ModelRequest) -> Vec<String> {
         match message {
             Message::Assistant(said) => open.extend(said.calls.iter().map(|call| call.id.to_string())),
             Message::Tool(given) => {
-                open.retain(|id| !given.results.iter().any(|result| *result.call_id == **id));
+                open.retain(|id| !given.results.iter().any(|result| result.call_id == id.as_str()));
             }
             _ => {}
         }

@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use toolkit_core::{Batch, Dispatcher, ToolCall, ToolError, ToolRegistry, ToolResult};
-use toolkit_llm::{FinishReason, ModelError};
+use toolkit_llm::ModelError;
 
 /// The tool calls of one turn, with what runs them and emits events.
 pub(in crate::llm) struct TurnCalls<'a> {
