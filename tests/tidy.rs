@@ -76,6 +76,7 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-mcp-config/src",
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
+    "integrations/toolkit-frontends/src",
     "integrations/toolkit-nats/src",
 ];
 
@@ -211,6 +212,7 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-mcp-config",
         "toolkit-http",
         "toolkit-openapi",
+        "toolkit-frontends",
         "toolkit-nats",
     ];
     let mut pages: Vec<_> =

@@ -145,6 +145,18 @@ const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
 const OPENAPI_CLIENT_FLOORS: &[&str] =
     &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
 
+/// The rooms of `toolkit-frontends`, and those of a protocol: from chunks to paths.
+const FRONT_END_FLOORS: &[&str] = &["page_error", "page_access", "ai_sdk"];
+const AI_SDK_FLOORS: &[&str] = &[
+    "ui_chunk",
+    "ui_encoder",
+    "ui_message",
+    "ui_history",
+    "ui_request",
+    "ui_stream",
+    "ui_router",
+];
+
 /// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {
     let inside = file.strip_prefix(source).expect("the file is in the folder");
@@ -216,6 +228,8 @@ fn rooms_look_only_down() {
     assert_eq!(upward_looks("integrations/toolkit-nats/src", NATS_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src/client", OPENAPI_CLIENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src", FRONT_END_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src/ai_sdk", AI_SDK_FLOORS), [""; 0]);
 }
 
 #[test]

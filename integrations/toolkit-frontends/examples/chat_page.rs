@@ -37,7 +37,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokio::signal::ctrl_c().await?;
         return Ok(());
     }
-    let message = r#"{"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "weather"}]}]}"#;
+    let message =
+        r#"{"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "weather"}]}]}"#;
     let stream = send(&address, "POST /chat/1", message).await?;
     for line in stream.lines().filter_map(|line| line.strip_prefix("data: ")) {
         println!("{line}");

@@ -27,7 +27,10 @@ async fn a_conversation_is_its_users_alone() {
     assert_eq!(refused(&page, "eve", "GET /1/stream", Value::Null).await.0, 204);
     let decision = json!({"messages": [page.messages[1]]});
     assert_eq!(refused(&page, "eve", "POST /1", decision.clone()).await.0, 404);
-    assert_eq!(refused(&page, "ada?", "POST /1", decision).await, (403, "you may not decide calls".to_owned()));
+    assert_eq!(
+        refused(&page, "ada?", "POST /1", decision).await,
+        (403, "you may not decide calls".to_owned())
+    );
     let sent = message("m2", text);
     assert_eq!(refused(&page, "ada!", "POST /1", sent).await, (403, "you may not send messages".to_owned()));
     assert_eq!(refused(&page, "ada!", "POST /1/stop", Value::Null).await.0, 403);
@@ -35,7 +38,10 @@ async fn a_conversation_is_its_users_alone() {
 
     let list = page.request("ada", "GET", "/", &Value::Null).await;
     let list: Value = serde_json::from_slice(&all(list).await).unwrap();
-    assert_eq!((&list[0]["id"], &list[0]["title"], &list[0]["status"]), (&json!("1"), &json!("pay"), &json!("waiting")));
+    assert_eq!(
+        (&list[0]["id"], &list[0]["title"], &list[0]["status"]),
+        (&json!("1"), &json!("pay"), &json!("waiting"))
+    );
     let other = page.request("eve", "GET", "/", &Value::Null).await;
     assert_eq!(all(other).await, "[]");
 }
@@ -49,9 +55,24 @@ async fn requests_that_cannot_be_answered_say_why() {
         (json!({"messages": [{"id": "s", "role": "system", "parts": []}]}), 400, "not one of the user"),
         (message("m1", json!({"type": "source-url"})), 400, "no text and no file"),
         (message("", json!({"type": "text", "text": "a"})), 400, "has no id"),
-        (message("m1", json!({"type": "file", "mediaType": "image/png", "url": "https://a.example"})), 400, "Base64"),
-        (message("m1", json!({"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,%"})), 400, "Base64"),
-        (json!({"messages": [{"id": "a", "role": "assistant", "parts": []}]}), 409, "load its messages again"),
+        (
+            message("m1", json!({"type": "file", "mediaType": "image/png", "url": "https://a.example"})),
+            400,
+            "Base64",
+        ),
+        (
+            message(
+                "m1",
+                json!({"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,%"}),
+            ),
+            400,
+            "Base64",
+        ),
+        (
+            json!({"messages": [{"id": "a", "role": "assistant", "parts": []}]}),
+            409,
+            "load its messages again",
+        ),
         (json!({"trigger": "regenerate-message", "messages": []}), 409, "send another message"),
     ];
     for (body, status, reason) in cases {

@@ -70,8 +70,14 @@ async fn calls_run_once_they_are_approved_and_denied_ones_say_so() {
     assert_eq!(types(&chunks).iter().filter(|kind| **kind == "start").count(), 1);
     let calls: Vec<&Value> = page.parts().iter().filter(|part| part["type"] == "tool-pay").collect();
     assert_eq!(calls.len(), 2, "{calls:#?}");
-    assert_eq!((&calls[0]["state"], &calls[0]["output"]), (&json!("output-available"), &json!("Invoice 7 is paid.")));
-    assert_eq!((&calls[1]["state"], &calls[1]["approval"]["approved"]), (&json!("output-denied"), &json!(false)));
+    assert_eq!(
+        (&calls[0]["state"], &calls[0]["output"]),
+        (&json!("output-available"), &json!("Invoice 7 is paid."))
+    );
+    assert_eq!(
+        (&calls[1]["state"], &calls[1]["approval"]["approved"]),
+        (&json!("output-denied"), &json!(false))
+    );
     assert!(page.messages.last().unwrap()["metadata"]["usage"].is_object());
 }
 
@@ -164,7 +170,8 @@ async fn a_message_instead_of_a_decision_gives_up_the_calls() {
     let chunks = page.ask("m2", "hello").await;
     assert_eq!(chunks.last().unwrap()["finishReason"], "stop");
     let saved = page.saved().await;
-    let given_up = saved[1]["parts"].as_array().unwrap().iter().find(|part| part["type"] == "tool-pay").unwrap();
+    let given_up =
+        saved[1]["parts"].as_array().unwrap().iter().find(|part| part["type"] == "tool-pay").unwrap();
     assert_eq!(given_up["state"], "output-error");
 }
 
@@ -175,7 +182,8 @@ async fn a_called_agent_is_the_preliminary_output_of_its_call() {
     let tools = ToolRegistry::from_tools([expert.to_tool().unwrap()]).unwrap();
     let mut page = Page::of(Agent::builder(model).tools(tools).build().unwrap());
     let chunks = page.ask("m1", "What is six times seven?").await;
-    let outputs: Vec<&Value> = chunks.iter().filter(|chunk| chunk["type"] == "tool-output-available").collect();
+    let outputs: Vec<&Value> =
+        chunks.iter().filter(|chunk| chunk["type"] == "tool-output-available").collect();
     assert_eq!((&outputs[0]["output"], &outputs[0]["preliminary"]), (&json!("42"), &json!(true)));
     assert_eq!(outputs[1]["preliminary"], Value::Null);
     let texts: Vec<&Value> = page.parts().iter().filter(|part| part["type"] == "text").collect();

@@ -50,7 +50,13 @@ impl Page {
         Self { app: self.app.clone(), messages: self.saved().await }
     }
 
-    pub(crate) async fn request(&self, user: &str, method: &str, path: &str, body: &Value) -> http::Response<Body> {
+    pub(crate) async fn request(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> http::Response<Body> {
         let request = Request::builder().method(method).uri(path).header("host", "localhost");
         let request = match user {
             "" => request,

@@ -10,8 +10,8 @@ use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
 use toolkit_llm::{
-    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry,
-    ModelStream, StreamEvent,
+    ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ModelStream,
+    StreamEvent,
 };
 
 /// Pay an invoice.

@@ -375,9 +375,9 @@ fn stopped(reason: &EndReason) -> UiChunk {
     match reason {
         EndReason::Cancelled | EndReason::Dropped => UiChunk::Abort { reason: "stopped".to_owned() },
         // Its message is for the program, and may have what users must not read.
-        EndReason::Failed { kind, .. } => {
-            UiChunk::Error { error_text: format!("The answer could not be finished ({kind}). Try again later.") }
-        }
+        EndReason::Failed { kind, .. } => UiChunk::Error {
+            error_text: format!("The answer could not be finished ({kind}). Try again later."),
+        },
         _ => UiChunk::Abort { reason: "ended".to_owned() },
     }
 }

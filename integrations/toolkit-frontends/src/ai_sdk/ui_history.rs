@@ -3,8 +3,8 @@
 use super::ui_encoder::{UiEncoder, message_id};
 use super::ui_message::{UiMessage, user_parts};
 use serde_json::json;
-use toolkit_agent::session::{ConversationEntry, EntryKind};
 use toolkit_agent::RunEvent;
+use toolkit_agent::session::{ConversationEntry, EntryKind};
 use toolkit_llm::Message;
 
 /// Returns the messages that a page shows.
@@ -53,8 +53,10 @@ impl UiHistory {
         match &entry.kind {
             EntryKind::Event(event) => self.event(&entry.run, event),
             EntryKind::Input { message, message_id, .. } if entry.path.is_empty() && !message.is_feedback => {
-                let is_read_by_run = self.encoder.as_ref().is_some_and(|encoder| encoder.run() == &*entry.run);
-                let id = if message_id.is_empty() { format!("{}.input", entry.run) } else { message_id.clone() };
+                let is_read_by_run =
+                    self.encoder.as_ref().is_some_and(|encoder| encoder.run() == &*entry.run);
+                let id =
+                    if message_id.is_empty() { format!("{}.input", entry.run) } else { message_id.clone() };
                 match self.messages.last_mut() {
                     Some(answer) if is_read_by_run => {
                         let parts = user_parts(message);

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolkit_agent::Decision;
 use toolkit_agent::runs::RunInput;
-use toolkit_core::output::{Media, MediaData};
 use toolkit_core::Content;
+use toolkit_core::output::{Media, MediaData};
 use toolkit_llm::UserMessage;
 
 /// The body of `POST /{chat}`, as far as it is read.
@@ -168,7 +168,8 @@ impl ClientPart {
             let reason = "a file of a message must have a data address in Base64";
             PageError::BadRequest(reason.to_owned())
         };
-        let Some((head, data)) = self.url.strip_prefix("data:").and_then(|url| url.split_once(";base64,")) else {
+        let Some((head, data)) = self.url.strip_prefix("data:").and_then(|url| url.split_once(";base64,"))
+        else {
             return Err(refused());
         };
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');

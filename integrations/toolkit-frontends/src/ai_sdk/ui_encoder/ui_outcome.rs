@@ -23,10 +23,8 @@ impl UiEncoder {
                 chunks.push(UiChunk::ToolOutputAvailable { tool_call_id, output: value, preliminary: false });
                 for content in output.content() {
                     if let Content::Image(media) | Content::Audio(media) | Content::File(media) = content {
-                        chunks.push(UiChunk::File {
-                            media_type: media.media_type.clone(),
-                            url: url_of(media),
-                        });
+                        chunks
+                            .push(UiChunk::File { media_type: media.media_type.clone(), url: url_of(media) });
                     }
                 }
             }
