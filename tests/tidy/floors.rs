@@ -146,7 +146,7 @@ const OPENAPI_CLIENT_FLOORS: &[&str] =
     &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
 
 /// The rooms of `toolkit-frontends`, and those of a protocol: from chunks to paths.
-const FRONT_END_FLOORS: &[&str] = &["page_error", "page_access", "ai_sdk"];
+const FRONT_END_FLOORS: &[&str] = &["page_error", "page_access", "page_paths", "run_stream", "ai_sdk"];
 const AI_SDK_FLOORS: &[&str] = &[
     "ui_chunk",
     "ui_encoder",

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod ag_scenes;
 mod chat_refusals;
 mod chat_scenes;
 mod chunk_table;

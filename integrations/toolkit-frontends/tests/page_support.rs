@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use toolkit_agent::runs::LocalRuns;
 use toolkit_agent::{Agent, Sessions};
 use toolkit_frontends::ai_sdk::{self, UiChunk, UiMessage};
-use toolkit_frontends::{PageAccess, PageUser};
+use toolkit_frontends::{PageAccess, PageUser, ag_ui};
 use tower::ServiceExt as _;
 
 /// The time that no step of a test needs.
@@ -33,6 +33,12 @@ pub(crate) fn access() -> PageAccess {
             _ => user,
         })
     })
+}
+
+/// Returns the router of a conversation's pages by AG-UI.
+pub(crate) fn ag_router(agent: Agent) -> Router {
+    let runs = LocalRuns::new(agent, Sessions::default()).with_poll(Duration::from_millis(5));
+    ag_ui::router(runs, access())
 }
 
 impl Page {

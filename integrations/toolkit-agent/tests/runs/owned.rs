@@ -338,13 +338,13 @@ async fn each_event_names_its_run_live_and_from_the_log() {
     assert!(program.runs.entries(KEY).await.unwrap().is_empty());
     program.begin("Pay.", "first").await;
     program.begin("Hello.", "second").await;
-    let mut live = program.runs.attach(KEY, None).await.unwrap();
     let [pay] = program.waiting().await.try_into().unwrap();
     assert_eq!(program.runs.status(KEY).await.unwrap().run(), Some("first"));
     program.runs.decide(KEY, &pay, Decision::Approve, "bob").await.unwrap();
+    let mut live = program.runs.attach(KEY, None).await.unwrap();
     let mut last = Vec::new();
-    while last.len() < 3 {
-        if let RunUpdate::Event { run, event, .. } = live.next().await.unwrap()
+    while let Some(update) = live.next().await {
+        if let RunUpdate::Event { run, event, .. } = update
             && matches!(&*event, RunEvent::Waiting { .. } | RunEvent::Finished { .. })
         {
             last.push(run.to_string());

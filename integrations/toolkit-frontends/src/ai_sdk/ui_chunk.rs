@@ -84,13 +84,3 @@ pub enum UiChunk {
     /// The run has failed.
     Error { error_text: String },
 }
-
-impl UiChunk {
-    /// Writes the chunk as a server-sent event.
-    #[must_use]
-    pub fn to_event(&self) -> String {
-        // A chunk has only JSON values and texts as keys, which can always be written.
-        let json = serde_json::to_string(self).unwrap_or_default();
-        format!("data: {json}\n\n")
-    }
-}

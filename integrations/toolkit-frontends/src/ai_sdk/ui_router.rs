@@ -4,9 +4,10 @@ use super::UiChunk;
 use super::ui_history::{messages_of, waits_for};
 use super::ui_message::UiMessage;
 use super::ui_request::{UiAsk, UiDecisions, UiRequest};
-use super::ui_stream::{UiStream, nothing};
+use super::ui_stream::{Decided, after_decisions, message, nothing};
 use crate::page_access::{PageAccess, PageUser, guard};
 use crate::page_error::PageError;
+use crate::page_paths::{Served, User, conversations, stop};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::middleware::from_fn_with_state;
@@ -14,16 +15,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_agent::runs::{InputMode, RunInput, Runs, RunsError};
 use toolkit_agent::session::{ConversationKey, RunStatus};
-
-type Served<R> = State<Arc<R>>;
-
-/// The user of a request, whom the guard has found.
-type User = Extension<PageUser>;
 
 /// Serves conversations to pages with the AI SDK.
 ///
@@ -63,31 +58,6 @@ pub fn router<R: Runs>(runs: R, access: PageAccess) -> Router {
         .layer(limit)
         .layer(from_fn_with_state(access, guard))
         .with_state(Arc::new(runs))
-}
-
-async fn conversations<R: Runs>(
-    State(runs): Served<R>,
-    Extension(user): User,
-) -> Result<Json<Value>, PageError> {
-    let mut list = Vec::new();
-    for info in runs.list(user.name()).await? {
-        let status = match info.summary.status {
-            RunStatus::Working { .. } => "working",
-            RunStatus::Waiting { .. } => "waiting",
-            _ => "ready",
-        };
-        list.push(json!({
-            "id": info.id,
-            "title": &*info.summary.title,
-            "status": status,
-            "savedAt": seconds(info.saved_at),
-        }));
-    }
-    Ok(Json(list.into()))
-}
-
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 async fn send_by_id<R: Runs>(
@@ -147,7 +117,7 @@ async fn answer_inputs(
         mode = InputMode::Enqueue;
     }
     let updates = runs.attach(key, None).await?;
-    Ok(UiStream::new(&run, updates, 0).into_response())
+    Ok(message(&run, updates))
 }
 
 async fn answer_decisions(
@@ -167,28 +137,24 @@ async fn answer_decisions(
         RunStatus::Waiting { run: waiting, calls, .. } if *waiting == *run => calls,
         _ => Vec::new(),
     };
-    let mut others = Vec::new();
+    let mut decided = Decided::default();
     for (call, decision) in decisions {
         if !pending.iter().any(|waiting| waiting.id == call) {
             continue;
         }
         match runs.decide(key, &call, decision, key.user).await {
-            Ok(()) => {}
-            Err(RunsError::AlreadyDecided { call, by, .. }) => others.push(UiChunk::DataDecided {
-                data: json!({"toolCallId": call, "by": by}),
-                id: call,
-                transient: true,
-            }),
+            Ok(()) => decided.calls.push(call),
+            Err(RunsError::AlreadyDecided { by, .. }) => {
+                let data = json!({"toolCallId": call, "by": by});
+                decided.chunks.push(UiChunk::DataDecided { id: call.clone(), data, transient: true });
+                decided.calls.push(call);
+            }
             // Its run has gone on, and the page hears what became of it.
             Err(RunsError::NotPending(_)) if pending.len() > 1 => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let mut message = UiStream::new(run, runs.attach(key, None).await?, waits);
-    for chunk in others {
-        message.push(chunk);
-    }
-    Ok(message.into_response())
+    Ok(after_decisions(run, runs.attach(key, None).await?, waits, decided))
 }
 
 async fn attach<R: Runs>(
@@ -200,7 +166,7 @@ async fn attach<R: Runs>(
     let RunStatus::Working { run, .. } = runs.status(key).await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    Ok(UiStream::new(&run, runs.attach(key, None).await?, 0).into_response())
+    Ok(message(&run, runs.attach(key, None).await?))
 }
 
 async fn messages<R: Runs>(
@@ -214,23 +180,4 @@ async fn messages<R: Runs>(
         return Err(PageError::NotFound);
     }
     Ok(Json(messages_of(&entries)))
-}
-
-async fn stop<R: Runs>(
-    State(runs): Served<R>,
-    Extension(user): User,
-    Path(chat): Path<String>,
-) -> Result<StatusCode, PageError> {
-    if !user.may_write() {
-        return Err(PageError::MayNot("stop runs"));
-    }
-    let key = ConversationKey { user: user.name(), id: &chat };
-    let status = runs.status(key).await?;
-    let (RunStatus::Working { run, .. } | RunStatus::Waiting { run, .. }) = &status else {
-        return Err(PageError::NotFound);
-    };
-    if !runs.cancel(key, run).await? {
-        return Err(PageError::NotFound);
-    }
-    Ok(StatusCode::NO_CONTENT)
 }

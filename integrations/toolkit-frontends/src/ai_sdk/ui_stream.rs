@@ -2,143 +2,70 @@
 
 use super::UiChunk;
 use super::ui_encoder::UiEncoder;
-use axum::body::Body;
+use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text};
 use axum::response::Response;
-use bytes::Bytes;
-use futures_util::{FutureExt, stream};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
-use std::fmt;
-use std::time::Duration;
-use tokio::time::sleep;
-use toolkit_agent::RunEvent;
+use http::header::{HeaderName, HeaderValue};
 use toolkit_agent::runs::{RunUpdate, RunUpdates};
 
-/// The time without a chunk after which a comment keeps the connection open.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+impl PageEncoder for UiEncoder {
+    fn run(&self) -> &str {
+        self.run()
+    }
 
-/// The message of a run, from its updates.
-pub(super) struct UiStream {
-    encoder: UiEncoder,
-    updates: RunUpdates,
-    /// An update that was read ahead.
-    next: Option<RunUpdate>,
-    /// How many times the run waits before the page hears of it.
-    waits: usize,
-    /// The chunks that are sent first.
-    head: Vec<UiChunk>,
-    is_over: bool,
-}
+    fn write(&mut self, update: &RunUpdate) -> Written {
+        match self.update(update) {
+            Some(chunks) => Written::Events(text_of(&chunks)),
+            None => Written::Again(String::new()),
+        }
+    }
 
-/// The connection is broken on purpose, so that the client reads the message again.
-#[derive(Debug)]
-struct BrokenOff;
+    fn has_ended(&self) -> bool {
+        self.has_ended()
+    }
 
-impl fmt::Display for BrokenOff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the message has to be read again")
+    fn end(&mut self) -> String {
+        text_of(&self.finish()) + "data: [DONE]\n\n"
     }
 }
 
-impl std::error::Error for BrokenOff {}
+/// Returns a run's message from its start.
+pub(super) fn message(run: &str, updates: RunUpdates) -> Response {
+    after_decisions(run, updates, 0, Decided::default())
+}
 
-impl UiStream {
-    /// Creates the stream of a run's message. The events until the run has waited `waits` times are left out.
-    pub(super) fn new(run: &str, updates: RunUpdates, waits: usize) -> Self {
-        let encoder = UiEncoder::new(run);
-        let head = vec![encoder.start()];
-        Self { encoder, updates, next: None, waits, head, is_over: false }
-    }
+/// What a request has decided.
+#[derive(Default)]
+pub(super) struct Decided {
+    pub(super) calls: Vec<String>,
+    /// What the page reads of those that were decided before.
+    pub(super) chunks: Vec<UiChunk>,
+}
 
-    /// Adds a chunk that is sent first.
-    pub(super) fn push(&mut self, chunk: UiChunk) {
-        self.head.push(chunk);
-    }
-
-    pub(super) fn into_response(self) -> Response {
-        event_response(Body::from_stream(stream::unfold(Some(self), Self::part)))
-    }
-
-    async fn part(this: Option<Self>) -> Option<(Result<Bytes, BrokenOff>, Option<Self>)> {
-        let mut this = this?;
-        if this.is_over {
-            return None;
-        }
-        let mut text = String::new();
-        write(&mut text, std::mem::take(&mut this.head));
-        while text.is_empty() {
-            let update = tokio::select! {
-                biased;
-                update = this.read() => update,
-                () = sleep(KEEP_ALIVE) => return Some((Ok(":\n\n".into()), Some(this))),
-            };
-            let Some(update) = update else {
-                this.finish(&mut text);
-                break;
-            };
-            let Some(chunks) = this.encoder.update(&update) else { return Some((Err(BrokenOff), None)) };
-            if this.waits > 0 {
-                this.waits -= usize::from(this.is_wait(&update));
-                continue;
-            }
-            write(&mut text, chunks);
-            if this.encoder.has_ended() && !this.goes_on() {
-                this.finish(&mut text);
-            }
-        }
-        Some((Ok(text.into()), Some(this)))
-    }
-
-    async fn read(&mut self) -> Option<RunUpdate> {
-        match self.next.take() {
-            Some(update) => Some(update),
-            None => self.updates.next().await,
-        }
-    }
-
-    fn is_wait(&self, update: &RunUpdate) -> bool {
-        let RunUpdate::Event { run, event, .. } = update else { return false };
-        **run == *self.encoder.run() && matches!(**event, RunEvent::Waiting { .. })
-    }
-
-    /// Returns whether more of the run has already happened.
-    fn goes_on(&mut self) -> bool {
-        self.next = self.updates.next().now_or_never().flatten();
-        match &self.next {
-            Some(RunUpdate::Event { run, .. }) => **run == *self.encoder.run(),
-            Some(RunUpdate::Back { .. }) => true,
-            _ => false,
-        }
-    }
-
-    fn finish(&mut self, text: &mut String) {
-        write(text, self.encoder.finish());
-        text.push_str("data: [DONE]\n\n");
-        self.is_over = true;
-    }
+/// Returns what follows in a run's message after it has waited `waits` times.
+pub(super) fn after_decisions(run: &str, updates: RunUpdates, waits: usize, decided: Decided) -> Response {
+    let encoder = UiEncoder::new(run);
+    let head = event_text(&encoder.start()) + &text_of(&decided.chunks);
+    let stream = RunStream::new(encoder, updates, waits, head).with_decided(decided.calls);
+    marked(stream.into_response())
 }
 
 /// Returns a message that is over, because no call waits for what the page has sent.
 pub(super) fn nothing(run: &str) -> Response {
     let mut encoder = UiEncoder::new(run);
-    let mut text = encoder.start().to_event();
-    write(&mut text, encoder.finish());
-    text.push_str("data: [DONE]\n\n");
-    event_response(text.into())
+    let text = event_text(&encoder.start()) + &encoder.end();
+    marked(event_response(text.into()))
 }
 
-fn write(text: &mut String, chunks: Vec<UiChunk>) {
-    for chunk in chunks {
-        text.push_str(&chunk.to_event());
-    }
-}
-
-fn event_response(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    // Proxies neither compress nor collect the events.
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    headers.insert(HeaderName::from_static("x-vercel-ai-ui-message-stream"), HeaderValue::from_static("v1"));
+fn marked(mut response: Response) -> Response {
+    let name = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+    response.headers_mut().insert(name, HeaderValue::from_static("v1"));
     response
+}
+
+fn text_of(chunks: &[UiChunk]) -> String {
+    let mut text = String::new();
+    for chunk in chunks {
+        text.push_str(&event_text(chunk));
+    }
+    text
 }
