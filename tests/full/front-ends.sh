@@ -26,14 +26,14 @@ if [ ! -e "$tools/python/complete" ]; then
 fi
 export PATH="$tools/python/bin:$PATH"
 mkdir -p "$tools/npm"
-cp tests/full/front-ends/{package.json,package-lock.json,scenes.mjs} "$tools/npm"
+cp tests/full/front-ends/{package.json,package-lock.json,ai-sdk.mjs,ag-ui.mjs} "$tools/npm"
 if ! cmp -s tests/full/front-ends/package-lock.json "$tools/npm/complete"; then
     (cd "$tools/npm" && npm ci --silent --no-audit --no-fund --ignore-scripts) ||
         skip "the packages of npm cannot be installed"
     cp tests/full/front-ends/package-lock.json "$tools/npm/complete"
 fi
 
-cargo build --quiet -p toolkit-frontends --features ai-sdk --example chat_page
+cargo build --quiet -p toolkit-frontends --all-features --example chat_page
 log=$(mktemp)
 "$target/debug/examples/chat_page" --serve >"$log" &
 server=$!
@@ -46,5 +46,10 @@ export CHUNKS="$PWD/integrations/toolkit-frontends/tests/data/ai-7-chunks.txt"
 cd "$tools/npm"
 rounds=10
 [ "$size" != --small ] || rounds=1
-for _ in $(seq "$rounds"); do node scenes.mjs "$address/chat"; done
-planted "Hello. Hello." node scenes.mjs "$address/chat" doubled
+export EVENTS="${CHUNKS%/*}/ag-ui-1-events.txt"
+for _ in $(seq "$rounds"); do
+    node ai-sdk.mjs "$address/chat"
+    node ag-ui.mjs "$address/agent"
+done
+planted "Hello. Hello." node ai-sdk.mjs "$address/chat" doubled
+planted "Hello. Hello." node ag-ui.mjs "$address/agent" doubled

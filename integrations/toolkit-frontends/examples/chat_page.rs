@@ -1,7 +1,7 @@
 //! A chat page over the AI SDK's UI message stream: streaming, a table of calls, approvals, stop and reload. The page runs
 //! without a build step.
 //!
-//! `cargo run -p toolkit-frontends --features ai-sdk --example chat_page` asks the agent once. With `-- --serve`, the page
+//! `cargo run -p toolkit-frontends --all-features --example chat_page` asks the agent once. With `-- --serve`, the page
 //! is served until Ctrl+C.
 
 #![allow(clippy::print_stdout, reason = "the program shows what a page hears")]
@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use toolkit_agent::Sessions;
 use toolkit_agent::runs::LocalRuns;
-use toolkit_frontends::{PageAccess, PageUser, ai_sdk};
+use toolkit_frontends::{PageAccess, PageUser, ag_ui, ai_sdk};
 
 const PAGE: &str = include_str!("chat_page/page.html");
 
@@ -28,7 +28,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     runs.take_over().await?; // with a store of `toolkit-agent-stores`, what a process that has died left
     // A program takes the user from its login.
     let access = PageAccess::new(|_| Some(PageUser::new("ada")));
-    let app = Router::new().route("/", get(async || Html(PAGE))).nest("/chat", ai_sdk::router(runs, access));
+    let app = Router::new()
+        .route("/", get(async || Html(PAGE)))
+        .nest("/chat", ai_sdk::router(runs.clone(), access.clone()))
+        .nest("/agent", ag_ui::router(runs, access)); // the same conversations, for clients of AG-UI
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
     let serving = tokio::spawn(async move { axum::serve(listener, app).await });

@@ -1,6 +1,6 @@
 // A page with the real client of the AI SDK, scene by scene. After each, its messages are those of the log.
 //
-//     node scenes.mjs ADDRESS [doubled]     with `doubled`, a piece of text arrives twice: the planted fault
+//     node ai-sdk.mjs ADDRESS [doubled]     with `doubled`, a piece of text arrives twice: the planted fault
 
 import assert from "node:assert";
 import { readFileSync } from "node:fs";
