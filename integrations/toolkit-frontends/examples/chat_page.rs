@@ -1,5 +1,5 @@
-//! A chat page over the AI SDK's UI message stream: streaming, a table of calls, approvals, stop and reload. The page runs
-//! without a build step.
+//! A chat page over the AI SDK's UI message stream: streaming, a table of calls, approvals, stop and reload. A smaller page
+//! speaks AG-UI. Both run without a build step.
 //!
 //! `cargo run -p toolkit-frontends --all-features --example chat_page` asks the agent once. With `-- --serve`, the page
 //! is served until Ctrl+C.
@@ -21,6 +21,7 @@ use toolkit_agent::runs::LocalRuns;
 use toolkit_frontends::{PageAccess, PageUser, ag_ui, ai_sdk};
 
 const PAGE: &str = include_str!("chat_page/page.html");
+const AG_UI_PAGE: &str = include_str!("chat_page/ag_ui.html");
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -30,6 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let access = PageAccess::new(|_| Some(PageUser::new("ada")));
     let app = Router::new()
         .route("/", get(async || Html(PAGE)))
+        .route("/ag-ui", get(async || Html(AG_UI_PAGE)))
         .nest("/chat", ai_sdk::router(runs.clone(), access.clone()))
         .nest("/agent", ag_ui::router(runs, access)); // the same conversations, for clients of AG-UI
     let listener = TcpListener::bind("127.0.0.1:0").await?;
