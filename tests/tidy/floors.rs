@@ -158,7 +158,7 @@ const AI_SDK_FLOORS: &[&str] = &[
 ];
 
 const AG_UI_FLOORS: &[&str] =
-    &["ag_message", "ag_event", "ag_encoder", "ag_history", "ag_request", "ag_router"];
+    &["ag_message", "ag_event", "ag_fold", "ag_encoder", "ag_history", "ag_request", "ag_router"];
 
 /// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {

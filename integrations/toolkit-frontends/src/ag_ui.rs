@@ -25,6 +25,7 @@
 
 mod ag_encoder;
 mod ag_event;
+mod ag_fold;
 mod ag_history;
 mod ag_message;
 mod ag_request;

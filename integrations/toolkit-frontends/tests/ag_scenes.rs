@@ -89,7 +89,7 @@ fn events_of(body: &[u8]) -> Vec<Value> {
 
 fn fold(messages: &mut Vec<AgMessage>, events: &[Value]) {
     for event in events {
-        AgMessage::apply(messages, &serde_json::from_value::<AgEvent>(event.clone()).unwrap());
+        serde_json::from_value::<AgEvent>(event.clone()).unwrap().apply_to(messages);
     }
 }
 

@@ -39,7 +39,7 @@ pub struct AgEncoder {
     /// The id that the client gave to the exchange.
     exchange: String,
     /// The text or the reasoning that is being written, by its message.
-    open: Option<(Piece, String)>,
+    open: Option<(AgPiece, String)>,
     /// The unfinished message, of which a retry takes back what was shown.
     unfinished: Option<String>,
     calls: BTreeMap<String, AgCall>,
@@ -51,7 +51,7 @@ pub struct AgEncoder {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
+enum AgPiece {
     Text,
     Reasoning,
 }
@@ -118,10 +118,10 @@ impl AgEncoder {
         self.end = None;
         match event {
             RunEvent::Text { message_id, text, within, .. } if within.is_empty() => {
-                self.piece(message_id, Piece::Text, text, &mut events);
+                self.piece(message_id, AgPiece::Text, text, &mut events);
             }
             RunEvent::Reasoning { message_id, text, within, .. } if within.is_empty() => {
-                self.piece(message_id, Piece::Reasoning, text, &mut events);
+                self.piece(message_id, AgPiece::Reasoning, text, &mut events);
             }
             RunEvent::CallStarted { message_id, key, tool, within, .. } => {
                 let call = AgCall { tool: tool.clone(), ..AgCall::default() };

@@ -19,7 +19,7 @@ pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<Ag
         match &entry.kind {
             EntryKind::Event(event) if except.is_empty() || run != except => {
                 for sent in encoder.event(event) {
-                    AgMessage::apply(&mut messages, &sent);
+                    sent.apply_to(&mut messages);
                 }
             }
             EntryKind::Input { message, message_id, .. } if entry.path.is_empty() && !message.is_feedback => {
@@ -27,7 +27,7 @@ pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<Ag
                 messages.push(AgMessage::user(&id, message));
             }
             EntryKind::Added(message) if entry.path.is_empty() => {
-                add(&mut messages, entry.number, 0, message)
+                add(&mut messages, entry.number, 0, message);
             }
             EntryKind::Snapshot(all) if entry.path.is_empty() => {
                 messages.clear();

@@ -1,6 +1,6 @@
 //! Messages, calls and subagents.
 
-use super::{AgEncoder, Piece};
+use super::{AgEncoder, AgPiece};
 use crate::ag_ui::AgEvent;
 use serde_json::{Value, json};
 use std::mem;
@@ -10,7 +10,7 @@ use toolkit_core::events::ToolEventKind;
 use toolkit_llm::AssistantMessage;
 
 impl AgEncoder {
-    pub(super) fn piece(&mut self, message: &str, kind: Piece, text: &str, events: &mut Vec<AgEvent>) {
+    pub(super) fn piece(&mut self, message: &str, kind: AgPiece, text: &str, events: &mut Vec<AgEvent>) {
         if self.open.as_ref().is_none_or(|(open, id)| *open != kind || id != message) {
             self.close_piece(events);
             self.open = Some((kind, message.to_owned()));
@@ -19,18 +19,20 @@ impl AgEncoder {
         }
         let delta = text.to_owned();
         events.push(match kind {
-            Piece::Text => {
+            AgPiece::Text => {
                 AgEvent::TextMessageContent { message_id: message.to_owned(), delta, subagent_run_id: None }
             }
-            Piece::Reasoning => AgEvent::ReasoningMessageContent { message_id: reasoning_id(message), delta },
+            AgPiece::Reasoning => {
+                AgEvent::ReasoningMessageContent { message_id: reasoning_id(message), delta }
+            }
         });
     }
 
     pub(super) fn close_piece(&mut self, events: &mut Vec<AgEvent>) {
         let Some((kind, message_id)) = self.open.take() else { return };
         match kind {
-            Piece::Text => events.push(AgEvent::TextMessageEnd { message_id, subagent_run_id: None }),
-            Piece::Reasoning => {
+            AgPiece::Text => events.push(AgEvent::TextMessageEnd { message_id, subagent_run_id: None }),
+            AgPiece::Reasoning => {
                 let message_id = reasoning_id(&message_id);
                 events.push(AgEvent::ReasoningMessageEnd { message_id: message_id.clone() });
                 events.push(AgEvent::ReasoningEnd { message_id });
@@ -48,7 +50,7 @@ impl AgEncoder {
         self.close_piece(events);
         let subagent = is_inner.then(|| self.subagent(id, &message.agent, events));
         if is_inner && !message.text.is_empty() {
-            open_piece(id, Piece::Text, subagent.clone(), events);
+            open_piece(id, AgPiece::Text, subagent.clone(), events);
             events.push(AgEvent::TextMessageContent {
                 message_id: id.to_owned(),
                 delta: message.text.clone(),
@@ -155,14 +157,14 @@ fn reasoning_id(message: &str) -> String {
     format!("{message}.reasoning")
 }
 
-fn open_piece(message: &str, kind: Piece, subagent: Option<String>, events: &mut Vec<AgEvent>) {
+fn open_piece(message: &str, kind: AgPiece, subagent: Option<String>, events: &mut Vec<AgEvent>) {
     match kind {
-        Piece::Text => events.push(AgEvent::TextMessageStart {
+        AgPiece::Text => events.push(AgEvent::TextMessageStart {
             message_id: message.to_owned(),
             role: "assistant".to_owned(),
             subagent_run_id: subagent,
         }),
-        Piece::Reasoning => {
+        AgPiece::Reasoning => {
             let message_id = reasoning_id(message);
             events.push(AgEvent::ReasoningStart { message_id: message_id.clone() });
             events.push(AgEvent::ReasoningMessageStart { message_id, role: "reasoning".to_owned() });
