@@ -134,15 +134,23 @@ impl fmt::Debug for PageAccess {
 
 /// Passes a request on with its [`PageUser`], if the guards and the authoriser accept it.
 pub(crate) async fn guard(State(access): State<PageAccess>, request: Request, next: Next) -> Response {
-    let guarded = access.guards.guard(request.map(HttpBody::new), async |mut parts, body| {
-        let Some(user) = (access.authorise)(&parts) else {
-            return PageError::NoUser.into_response().map(HttpBody::new);
-        };
-        parts.extensions.insert(user);
-        next.run(Request::from_parts(parts, Body::new(body))).await.map(HttpBody::new)
-    });
+    let boxed = request.map(HttpBody::new);
+    let guarded = access.guards.guard(boxed, |parts, body| pass_on(&access, next, parts, body));
     match guarded.await {
         Ok(response) => response.map(Body::new),
         Err(refusal) => refusal.into_response().map(Body::new),
     }
+}
+
+async fn pass_on(
+    access: &PageAccess,
+    next: Next,
+    mut parts: Parts,
+    body: HttpBody,
+) -> http::Response<HttpBody> {
+    let Some(user) = (access.authorise)(&parts) else {
+        return PageError::NoUser.into_response().map(HttpBody::new);
+    };
+    parts.extensions.insert(user);
+    next.run(Request::from_parts(parts, Body::new(body))).await.map(HttpBody::new)
 }

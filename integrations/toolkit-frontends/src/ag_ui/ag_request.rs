@@ -81,10 +81,6 @@ impl AgRequest {
 
 impl ResumeEntry {
     fn decision(&self, reason: &Pending) -> Decision {
-        let denial = |reason: &str| match reason {
-            "" => Decision::Deny("the user has denied it".to_owned()),
-            reason => Decision::Deny(reason.to_owned()),
-        };
         if self.status != "resolved" {
             return denial("the user has cancelled it");
         }
@@ -99,6 +95,11 @@ impl ResumeEntry {
             arguments => Decision::Change(arguments.clone()),
         }
     }
+}
+
+fn denial(reason: &str) -> Decision {
+    let told = if reason.is_empty() { "the user has denied it" } else { reason };
+    Decision::Deny(told.to_owned())
 }
 
 impl AgClientMessage {

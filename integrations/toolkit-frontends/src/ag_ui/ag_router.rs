@@ -95,18 +95,16 @@ fn text_of(events: &[AgEvent]) -> String {
     text
 }
 
-/// Reads the messages again, as a snapshot.
+/// Returns how the messages are read again, as a snapshot.
 fn snapshot<R: Runs>(runs: Arc<R>, user: &str, thread: &str) -> Snapshot {
     let (user, thread) = (user.to_owned(), thread.to_owned());
-    Box::new(move || {
-        let (runs, user, thread) = (runs.clone(), user.clone(), thread.clone());
-        async move {
-            let key = ConversationKey { user: &user, id: &thread };
-            let entries = runs.entries(key).await.ok()?;
-            Some(event_text(&AgEvent::MessagesSnapshot { messages: messages_of(&entries, "") }))
-        }
-        .boxed()
-    })
+    Box::new(move || read_again(runs.clone(), user.clone(), thread.clone()).boxed())
+}
+
+async fn read_again<R: Runs>(runs: Arc<R>, user: String, thread: String) -> Option<String> {
+    let key = ConversationKey { user: &user, id: &thread };
+    let entries = runs.entries(key).await.ok()?;
+    Some(event_text(&AgEvent::MessagesSnapshot { messages: messages_of(&entries, "") }))
 }
 
 async fn exchange<R: Runs>(

@@ -115,11 +115,10 @@ impl UiEncoder {
     }
 
     fn back(&mut self, cursor: &Cursor) -> Option<Vec<UiChunk>> {
-        let is_after = |place: &Option<Cursor>| place.as_ref().is_some_and(|place| place.is_after(cursor));
-        if !is_after(&self.last) {
+        if !is_after(&self.last, cursor) {
             return Some(Vec::new());
         }
-        if is_after(&self.before_step) || !is_after(&self.step.first) {
+        if is_after(&self.before_step, cursor) || !is_after(&self.step.first, cursor) {
             return None;
         }
         self.last = self.before_step.clone();
@@ -331,11 +330,15 @@ impl UiEncoder {
     }
 
     fn finished(&self, output: &RunOutput, reason: &str) -> UiChunk {
-        let usage = &output.attempt.usage;
-        let usage = json!({"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens});
+        let tokens = &output.attempt.usage;
+        let usage = json!({"inputTokens": tokens.input_tokens, "outputTokens": tokens.output_tokens});
         let message_metadata = json!({"run": self.run, "agent": output.agent, "usage": usage});
         UiChunk::Finish { finish_reason: reason.to_owned(), message_metadata }
     }
+}
+
+fn is_after(place: &Option<Cursor>, cursor: &Cursor) -> bool {
+    place.as_ref().is_some_and(|place| place.is_after(cursor))
 }
 
 /// Returns the id of the message that shows a run.

@@ -86,8 +86,7 @@ impl UiRequest {
         if last.role == "assistant" {
             return last.decisions();
         }
-        let is_edited = |id: &String| self.messages.iter().any(|message| message.id == *id);
-        if self.message_id.as_ref().is_some_and(is_edited) {
+        if self.message_id.as_ref().is_some_and(|id| self.has_message(id)) {
             let reason = "an earlier message cannot be changed here; begin another conversation";
             return Err(PageError::Conflict(reason.to_owned()));
         }
@@ -103,6 +102,12 @@ impl UiRequest {
             return Err(PageError::BadRequest("the last message is not one of the user".to_owned()));
         }
         Ok(UiAsk::Inputs(inputs))
+    }
+}
+
+impl UiRequest {
+    fn has_message(&self, id: &str) -> bool {
+        self.messages.iter().any(|message| message.id == id)
     }
 }
 
@@ -164,17 +169,12 @@ impl ClientPart {
 
     /// Reads a file with its bytes. Other addresses are refused: the provider would fetch them.
     fn file(&self) -> Result<Media, PageError> {
-        let refused = || {
-            let reason = "a file of a message must have a data address in Base64";
-            PageError::BadRequest(reason.to_owned())
-        };
         let Some((head, data)) = self.url.strip_prefix("data:").and_then(|url| url.split_once(";base64,"))
         else {
-            return Err(refused());
+            return Err(no_data_address());
         };
-        let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
         if data.len() % 4 != 0 || !data.bytes().all(is_base64) {
-            return Err(refused());
+            return Err(no_data_address());
         }
         let media_type = if self.media_type.contains('/') { &self.media_type } else { head };
         let mut media = Media::new(media_type, "");
@@ -182,4 +182,12 @@ impl ClientPart {
         media.name.clone_from(&self.filename);
         Ok(media)
     }
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+fn no_data_address() -> PageError {
+    PageError::BadRequest("a file of a message must have a data address in Base64".to_owned())
 }

@@ -35,8 +35,8 @@ impl AgEncoder {
     }
 
     pub(super) fn finished(&self, outcome: Value, output: &RunOutput) -> AgEvent {
-        let usage = &output.attempt.usage;
-        let usage = json!({"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens});
+        let tokens = &output.attempt.usage;
+        let usage = json!({"inputTokens": tokens.input_tokens, "outputTokens": tokens.output_tokens});
         AgEvent::RunFinished {
             thread_id: self.thread.clone(),
             run_id: self.exchange.clone(),
