@@ -86,6 +86,7 @@ impl<E: PageEncoder> RunStream<E> {
     }
 
     /// Sets how the conversation is read again. Without it, the connection is broken off.
+    #[cfg(feature = "ag-ui")]
     pub(crate) fn with_snapshot(self, snapshot: Snapshot) -> Self {
         Self { snapshot: Some(snapshot), ..self }
     }
