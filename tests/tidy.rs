@@ -76,6 +76,7 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-mcp-config/src",
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
+    "integrations/toolkit-frontends/src",
     "integrations/toolkit-nats/src",
     "integrations/toolkit-cli/src",
 ];
@@ -212,6 +213,7 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-mcp-config",
         "toolkit-http",
         "toolkit-openapi",
+        "toolkit-frontends",
         "toolkit-nats",
         "toolkit-cli",
     ];

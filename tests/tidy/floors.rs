@@ -163,6 +163,15 @@ const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
 const OPENAPI_CLIENT_FLOORS: &[&str] =
     &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
 
+/// The rooms of `toolkit-frontends`, and those of a protocol: from chunks to paths.
+const FRONT_END_FLOORS: &[&str] =
+    &["page_error", "page_access", "page_paths", "run_stream", "ai_sdk", "ag_ui"];
+const AI_SDK_FLOORS: &[&str] =
+    &["ui_chunk", "ui_encoder", "ui_message", "ui_history", "ui_request", "ui_stream", "ui_router"];
+
+const AG_UI_FLOORS: &[&str] =
+    &["ag_message", "ag_event", "ag_fold", "ag_encoder", "ag_history", "ag_request", "ag_router"];
+
 /// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {
     let inside = file.strip_prefix(source).expect("the file is in the folder");
@@ -235,6 +244,9 @@ fn rooms_look_only_down() {
     assert_eq!(upward_looks("integrations/toolkit-cli/src", CLI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src/client", OPENAPI_CLIENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src", FRONT_END_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src/ai_sdk", AI_SDK_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src/ag_ui", AG_UI_FLOORS), [""; 0]);
 }
 
 #[test]

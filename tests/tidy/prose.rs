@@ -129,6 +129,7 @@ fn sentences_are_short() {
         "integrations/toolkit-mcp-config",
         "integrations/toolkit-http",
         "integrations/toolkit-openapi",
+        "integrations/toolkit-frontends",
         "integrations/toolkit-nats",
         "integrations/toolkit-cli",
     ];

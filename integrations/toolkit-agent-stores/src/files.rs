@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use toolkit_agent::session::{
     ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope,
     StoreError,
@@ -76,11 +76,7 @@ impl FileStore {
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = self.permits.clone().acquire_owned().await;
-        let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        })
-        .await;
+        let done = tokio::task::spawn_blocking(move || with_permit(permit, work)).await;
         // A panic message may contain secrets, and the model may read this error.
         done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
     }
@@ -120,6 +116,11 @@ impl FileStore {
     }
 }
 
+/// Runs `work`, and gives the permit back afterwards.
+fn with_permit<T>(_permit: Result<OwnedSemaphorePermit, AcquireError>, work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 impl ConversationStore for FileStore {
     async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
         self.on_log("read", key, log::read).await
@@ -145,7 +146,7 @@ impl ConversationStore for FileStore {
         let (folder, user) = (self.conversations(), user.to_owned());
         let mut found = self.blocking(move || listed(&folder, Some(&user))).await?;
         found.retain(|info| info.saved_at > UNIX_EPOCH);
-        found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then_with(|| one.id.cmp(&other.id)));
+        found.sort_by(|one, other| (other.saved_at, &one.id).cmp(&(one.saved_at, &other.id)));
         Ok(found)
     }
 
@@ -153,7 +154,7 @@ impl ConversationStore for FileStore {
         let (folder, user) = (self.conversations(), user.map(str::to_owned));
         let mut found = self.blocking(move || listed(&folder, user.as_deref())).await?;
         found.retain(|info| info.inbox > 0 || info.summary.is_unfinished());
-        found.sort_by(|one, other| one.saved_at.cmp(&other.saved_at).then_with(|| one.id.cmp(&other.id)));
+        found.sort_by(|one, other| (one.saved_at, &one.id).cmp(&(other.saved_at, &other.id)));
         Ok(found)
     }
 

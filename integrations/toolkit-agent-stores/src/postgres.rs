@@ -134,10 +134,10 @@ impl PostgresStore {
         let next = next_version(version);
         let [number, first, expected] = [next, save.first, version].map(u64::cast_signed);
         let status = status_column(&save.summary.status);
-        let summary = serde_json::to_vec(save.summary)?;
+        let json = serde_json::to_vec(save.summary)?;
         let taken: Vec<i64> = save.taken.iter().map(|number| number.cast_signed()).collect();
         let strings = [key.user, key.id, save.entries, &save.summary.title].map(str::as_bytes);
-        let summary = summary.as_slice();
+        let summary = json.as_slice();
         let parameters: [Parameter<'_>; 10] = [
             bytes(&strings[0]),
             bytes(&strings[1]),

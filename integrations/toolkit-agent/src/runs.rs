@@ -48,6 +48,7 @@ pub use cursor::{Cursor, ParseCursorError};
 pub use listener::{RunUpdate, RunUpdates};
 pub use local::LocalRuns;
 
+use crate::conversation_entry::ConversationEntry;
 use crate::pending::Decision;
 use crate::session::{ConversationInfo, ConversationKey, RunStatus, StoreError};
 use serde::{Deserialize, Serialize};
@@ -108,6 +109,21 @@ pub trait Runs: Send + Sync + 'static {
         decision: Decision,
         by: &str,
     ) -> impl Future<Output = Result<(), RunsError>> + Send;
+
+    /// Returns how the latest run of a conversation stands. [`RunStatus::Idle`] if the conversation does not exist.
+    ///
+    /// # Errors
+    /// [`RunsError::Store`] if the conversation cannot be read.
+    fn status(&self, key: ConversationKey<'_>) -> impl Future<Output = Result<RunStatus, RunsError>> + Send;
+
+    /// Reads what the entries of a conversation's log show. Empty if the conversation does not exist.
+    ///
+    /// # Errors
+    /// [`RunsError::Store`] if the conversation cannot be read.
+    fn entries(
+        &self,
+        key: ConversationKey<'_>,
+    ) -> impl Future<Output = Result<Vec<ConversationEntry>, RunsError>> + Send;
 
     /// Lists the conversations of a user, or of all users, whose calls wait for a decision, the earliest first.
     ///

@@ -134,12 +134,14 @@ fn unfinished_sql(is_of_user: bool) -> String {
 
 /// Reads a row of [`INFO`].
 fn info(row: &Row<'_>) -> rusqlite::Result<ConversationInfo> {
+    use rusqlite::Error::FromSqlConversionFailure;
+
     let info = ConversationInfo::new(row.get::<_, String>(0)?, row.get::<_, String>(1)?)
         .with_inbox(usize::try_from(row.get::<_, i64>(5)?).unwrap_or_default());
     // Without a log, there is nothing but the inbox.
-    let Some(summary) = row.get::<_, Option<String>>(2)? else { return Ok(info) };
-    let invalid = |error| rusqlite::Error::FromSqlConversionFailure(2, Type::Text, Box::new(error));
-    let summary = serde_json::from_str(&summary).map_err(invalid)?;
+    let Some(json) = row.get::<_, Option<String>>(2)? else { return Ok(info) };
+    let read = serde_json::from_str(&json);
+    let summary = read.map_err(|error| FromSqlConversionFailure(2, Type::Text, Box::new(error)))?;
     Ok(info.with_summary(summary).with_created_at(time(row.get(3)?)).with_saved_at(time(row.get(4)?)))
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct PastEvents {
 /// An event of the past, with the number of entries up to its own.
 pub(crate) struct PastEvent {
     pub(crate) entries: u64,
+    pub(crate) run: Arc<str>,
     pub(crate) event: RunEvent,
 }
 
@@ -65,7 +66,7 @@ impl PastEvents {
         let mut events = Vec::new();
         for entry in mem::take(&mut self.shown) {
             if let EntryKind::Event(event) = entry.kind {
-                events.push(PastEvent { entries: entry.number + 1, event });
+                events.push(PastEvent { entries: entry.number + 1, run: entry.run, event });
             }
         }
         Ok(events)

@@ -138,7 +138,8 @@ impl Worker<'_> {
     /// Begins to hear what follows from the conversation as it is saved.
     async fn begin(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let (log, entry) = conversation.saved_entries();
-        let place = Place { log, attempt: conversation.attempt() + 1, entry };
+        let run = conversation.run_id();
+        let place = Place { log, run, attempt: conversation.attempt() + 1, entry };
         let missed = match self.active.hub.unsaved_place(&place) {
             Some(heard) => missed(&self.inner.sessions, self.active.key(), &heard, &place).await?,
             None => Default::default(),
@@ -200,6 +201,7 @@ impl Worker<'_> {
 
     fn set_current(&self, run: Arc<str>) -> CancellationToken {
         let cancellation = CancellationToken::new();
+        self.active.hub.set_run(run.clone());
         *lock(&self.active.current) = Some(Current { run, cancellation: cancellation.clone() });
         cancellation
     }

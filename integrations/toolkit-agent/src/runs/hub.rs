@@ -27,6 +27,8 @@ struct HubState {
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) log: Arc<str>,
+    /// The id of the run.
+    pub(super) run: Arc<str>,
     pub(super) attempt: u32,
     pub(super) entry: u64,
 }
@@ -39,8 +41,12 @@ impl Place {
     }
 
     fn cursor(&self, piece: usize) -> Cursor {
-        let Self { log, attempt, entry } = self.clone();
+        let Self { log, attempt, entry, .. } = self.clone();
         Cursor { log, entry, attempt, piece: piece as u64 }
+    }
+
+    fn update(&self, piece: usize, event: Arc<RunEvent>) -> RunUpdate {
+        RunUpdate::Event { cursor: self.cursor(piece), run: self.run.clone(), event }
     }
 }
 
@@ -49,12 +55,15 @@ impl HubState {
         self.listeners.retain(|listener| listener.send(update.clone(), bytes));
     }
 
-    fn send_event(&mut self, cursor: Cursor, event: Arc<RunEvent>) {
+    /// Sends an event, unless the conversation is not loaded yet.
+    fn send_event(&mut self, piece: usize, event: Arc<RunEvent>) {
+        let Some(place) = &self.place else { return };
         if self.listeners.is_empty() {
             return;
         }
         let bytes = size_of(&event);
-        self.send(&RunUpdate::Event { cursor, event }, bytes);
+        let update = place.update(piece, event);
+        self.send(&update, bytes);
     }
 }
 
@@ -83,9 +92,13 @@ impl Hub {
         let event = Arc::new(event);
         state.kept.push(event.clone());
         let pieces = state.kept.len();
-        if let Some(place) = &state.place {
-            let cursor = place.cursor(pieces);
-            state.send_event(cursor, event);
+        state.send_event(pieces, event);
+    }
+
+    /// Notes the run that the next events are of.
+    pub(super) fn set_run(&self, run: Arc<str>) {
+        if let Some(place) = &mut lock(&self.state).place {
+            place.run = run;
         }
     }
 
@@ -104,9 +117,8 @@ impl Hub {
         state.kept.clear();
         if let Some(place) = &mut state.place {
             place.entry = entry;
-            let cursor = place.cursor(0);
-            state.send_event(cursor, Arc::new(event));
         }
+        state.send_event(0, Arc::new(event));
     }
 
     /// Adds a listener. Returns the place that it begins after, with the events since then.
@@ -127,7 +139,7 @@ impl HubState {
         let place = self.place.clone()?;
         let mut kept = VecDeque::with_capacity(self.kept.len());
         for (index, event) in self.kept.iter().enumerate() {
-            kept.push_back(RunUpdate::Event { cursor: place.cursor(index + 1), event: event.clone() });
+            kept.push_back(place.update(index + 1, event.clone()));
         }
         let (listener, updates) = Listener::new();
         self.listeners.push(listener);

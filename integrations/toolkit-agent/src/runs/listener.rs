@@ -28,6 +28,8 @@ pub enum RunUpdate {
     Event {
         /// The place, to attach again.
         cursor: Cursor,
+        /// The id of the run.
+        run: Arc<str>,
         /// The event.
         event: Arc<RunEvent>,
     },

@@ -8,6 +8,7 @@ use super::past::{Past, follow, kept_after};
 use super::{Cursor, InputMode, RunInput, RunUpdates, Runs, RunsError, Submitted};
 use crate::agent::Agent;
 use crate::conversation::Conversation;
+use crate::conversation_entry::ConversationEntry;
 use crate::helpers::{lock, new_id};
 use crate::limits::Limits;
 use crate::pending::{Decision, Decisions, PendingCall};
@@ -265,6 +266,14 @@ impl Runs for LocalRuns {
         }
         self.wake(key, false);
         agree(&mine, kept.decision, kept.by)
+    }
+
+    async fn status(&self, key: ConversationKey<'_>) -> Result<RunStatus, RunsError> {
+        Ok(self.load(key).await?.status())
+    }
+
+    async fn entries(&self, key: ConversationKey<'_>) -> Result<Vec<ConversationEntry>, RunsError> {
+        Ok(self.inner.sessions.user(key.user).conversation(key.id).entries(None).await?)
     }
 
     async fn waiting(&self, user: Option<&str>) -> Result<Vec<ConversationInfo>, RunsError> {

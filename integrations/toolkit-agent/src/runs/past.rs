@@ -81,7 +81,7 @@ impl Past {
     /// Adds the events after the first `from` entries, up to the first `until`.
     fn add(&self, updates: &mut VecDeque<RunUpdate>, from: u64, until: u64) {
         let mut piece = 0;
-        for (index, PastEvent { entries, event }) in self.events.iter().enumerate() {
+        for (index, PastEvent { entries, run, event }) in self.events.iter().enumerate() {
             if *entries <= from || *entries > until {
                 continue;
             }
@@ -90,7 +90,8 @@ impl Past {
             // Before the last event of an entry, the entry was not heard whole.
             let entry = if is_last { *entries } else { entries - 1 };
             let cursor = Cursor { piece, ..self.cursor(entry) };
-            updates.push_back(RunUpdate::Event { cursor, event: Arc::new(event.clone()) });
+            let event = Arc::new(event.clone());
+            updates.push_back(RunUpdate::Event { cursor, run: run.clone(), event });
         }
     }
 }

@@ -330,3 +330,38 @@ async fn a_listener_that_reads_nothing_is_cut_off() {
     assert_eq!(last, Some(RunUpdate::CutOff));
     assert!(bytes <= 256 * 1024 + 210_000, "{bytes}");
 }
+
+#[tokio::test]
+async fn each_event_names_its_run_live_and_from_the_log() {
+    let program = Program::new(ScriptedModel::new().response(calls(["pay"])).text("Paid.").text("Hello."));
+    assert_eq!(program.runs.status(KEY).await.unwrap(), RunStatus::Idle);
+    assert!(program.runs.entries(KEY).await.unwrap().is_empty());
+    program.begin("Pay.", "first").await;
+    program.begin("Hello.", "second").await;
+    let [pay] = program.waiting().await.try_into().unwrap();
+    assert_eq!(program.runs.status(KEY).await.unwrap().run(), Some("first"));
+    program.runs.decide(KEY, &pay, Decision::Approve, "bob").await.unwrap();
+    let mut live = program.runs.attach(KEY, None).await.unwrap();
+    let mut last = Vec::new();
+    while let Some(update) = live.next().await {
+        if let RunUpdate::Event { run, event, .. } = update
+            && matches!(&*event, RunEvent::Waiting { .. } | RunEvent::Finished { .. })
+        {
+            last.push(run.to_string());
+        }
+    }
+    assert_eq!(last, ["first", "first", "second"]);
+    program.ended().await;
+
+    let mut past = program.runs.attach(KEY, None).await.unwrap();
+    let mut texts = Vec::new();
+    while let Some(update) = past.next().await {
+        if let RunUpdate::Event { run, event, .. } = update
+            && let RunEvent::Text { text, .. } = &*event
+        {
+            texts.push(format!("{run}: {text}"));
+        }
+    }
+    assert_eq!(texts, ["first: Paid.", "second: Hello."]);
+    assert_eq!(program.runs.entries(KEY).await.unwrap().last().unwrap().run.as_ref(), "second");
+}
