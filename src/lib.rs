@@ -42,9 +42,9 @@
 //! # Crates
 //!
 //! The modules [`agent`], [`llm`], [`llm_http`], [`mcp`], [`openapi`] and [`schema`] are the crates of these
-//! names, such as `toolkit-agent`. Three more crates are used beside this one: `toolkit-agent-stores` (saved
-//! conversations in files, SQLite and PostgreSQL), `toolkit-evals` (measured agents) and `toolkit-nats`
-//! (tools on many machines; it needs Rust 1.89).
+//! names, such as `toolkit-agent`. Four more crates are used beside this one: `toolkit-agent-stores` (saved
+//! conversations in files, SQLite and PostgreSQL), `toolkit-evals` (measured agents), `toolkit-cli` (a
+//! command line for the tools of a program) and `toolkit-nats` (tools on many machines; it needs Rust 1.89).
 //!
 //! # Features
 //!

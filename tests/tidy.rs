@@ -76,7 +76,9 @@ const SOURCES: &[&str] = &[
     "integrations/toolkit-mcp-config/src",
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
+    "integrations/toolkit-frontends/src",
     "integrations/toolkit-nats/src",
+    "integrations/toolkit-cli/src",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -211,7 +213,9 @@ fn blocks_of_documents_hide_no_lines() {
         "toolkit-mcp-config",
         "toolkit-http",
         "toolkit-openapi",
+        "toolkit-frontends",
         "toolkit-nats",
+        "toolkit-cli",
     ];
     let mut pages: Vec<_> =
         crates.map(|name| root().join("integrations").join(name).join("README.md")).into();

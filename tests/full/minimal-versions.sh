@@ -17,6 +17,6 @@ for manifest in Cargo.toml toolkit-*/Cargo.toml integrations/*/Cargo.toml; do
     mv manifest.new "$manifest"
 done
 RUSTC_BOOTSTRAP=1 cargo update --quiet -Z direct-minimal-versions
-CARGO_TARGET_DIR=$copy/target cargo check --quiet -p toolkit-ai -p toolkit-agent-stores -p toolkit-evals -p toolkit-nats --all-features
+CARGO_TARGET_DIR=$copy/target cargo check --quiet -p toolkit-ai -p toolkit-agent-stores -p toolkit-evals -p toolkit-nats -p toolkit-cli --all-features
 rm -rf "$copy/target"
 echo "minimal versions: the published crates compile"

@@ -10,7 +10,9 @@ const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 /// Files of the core with a provider's rule, whose document their comments name.
 const SOURCES_OF_RULES: [&str; 3] = ["call/choice.rs", "call/extras.rs", "name.rs"];
 
-const SPEAK_TO_PROVIDERS: [&str; 3] = ["toolkit-agent", "toolkit-evals", "toolkit-llm-http"];
+/// These have models, or messages of users. The command line shows what each API gets.
+const SPEAK_TO_PROVIDERS: [&str; 5] =
+    ["toolkit-agent", "toolkit-cli", "toolkit-evals", "toolkit-frontends", "toolkit-llm-http"];
 
 /// The packages that each crate must not depend on, in any build.
 const APART: [(&str, &[&str]); 4] = [

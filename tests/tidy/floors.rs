@@ -64,6 +64,10 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
     "message",
     "output",
     "pending",
+    "status",
+    "event",
+    "conversation_entry",
+    "call_ids",
     "conversation",
     "compaction",
     "session",
@@ -71,7 +75,6 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
     "error",
     "outcome",
     "guardrail",
-    "event",
     "limits",
     "span",
     "options",
@@ -83,6 +86,7 @@ pub(crate) const AGENT_FLOORS: &[&str] = &[
     "llm",
     "structured",
     "request",
+    "runs",
 ];
 
 const MCP_FLOORS: &[&str] = &[
@@ -134,12 +138,39 @@ const MCP_SERVER_FLOORS: &[&str] = &[
 const NATS_FLOORS: &[&str] =
     &["span", "fleet_error", "subjects", "fleet", "frames", "definitions", "ledger", "worker", "caller"];
 
+/// The rooms of `toolkit-cli`, from what a command writes to the programs.
+const CLI_FLOORS: &[&str] = &[
+    "exit",
+    "screen",
+    "input",
+    "desk",
+    "facts",
+    "apis",
+    "flags",
+    "outcome",
+    "progress",
+    "config_text",
+    "commands",
+    "command_line",
+    "servers",
+    "main",
+];
+
 /// The rooms of `toolkit-openapi`, whose client and server do not know each other.
 const OPENAPI_FLOORS: &[&str] = &["error", "client", "server"];
 
 /// The rooms of the client: from a document to tools, and from a call to its answer.
 const OPENAPI_CLIENT_FLOORS: &[&str] =
     &["document", "operation", "schema", "reading", "request", "security", "answer", "service", "toolset"];
+
+/// The rooms of `toolkit-frontends`, and those of a protocol: from chunks to paths.
+const FRONT_END_FLOORS: &[&str] =
+    &["page_error", "page_access", "page_paths", "run_stream", "ai_sdk", "ag_ui"];
+const AI_SDK_FLOORS: &[&str] =
+    &["ui_chunk", "ui_encoder", "ui_message", "ui_history", "ui_request", "ui_stream", "ui_router"];
+
+const AG_UI_FLOORS: &[&str] =
+    &["ag_message", "ag_event", "ag_fold", "ag_encoder", "ag_history", "ag_request", "ag_router"];
 
 /// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {
@@ -210,8 +241,12 @@ fn rooms_look_only_down() {
     assert_eq!(upward_looks("integrations/toolkit-mcp/src/client", MCP_CLIENT_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-mcp/src/server", MCP_SERVER_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-nats/src", NATS_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-cli/src", CLI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src", OPENAPI_FLOORS), [""; 0]);
     assert_eq!(upward_looks("integrations/toolkit-openapi/src/client", OPENAPI_CLIENT_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src", FRONT_END_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src/ai_sdk", AI_SDK_FLOORS), [""; 0]);
+    assert_eq!(upward_looks("integrations/toolkit-frontends/src/ag_ui", AG_UI_FLOORS), [""; 0]);
 }
 
 #[test]

@@ -129,7 +129,9 @@ fn sentences_are_short() {
         "integrations/toolkit-mcp-config",
         "integrations/toolkit-http",
         "integrations/toolkit-openapi",
+        "integrations/toolkit-frontends",
         "integrations/toolkit-nats",
+        "integrations/toolkit-cli",
     ];
     let mut documents = first_steps::pages("docs/guide");
     for folder in folders {

@@ -55,7 +55,7 @@ fn functions_are_short_and_choices_by_a_bool_are_written_with_if() {
 }
 
 /// The crates in which types and files have unique names.
-const NAMED_ONCE: [&str; 11] = [
+const NAMED_ONCE: [&str; 13] = [
     "toolkit-docstring/src",
     "toolkit-macros/src",
     "toolkit-schema/src",
@@ -66,7 +66,9 @@ const NAMED_ONCE: [&str; 11] = [
     "integrations/toolkit-mcp-config/src",
     "integrations/toolkit-http/src",
     "integrations/toolkit-openapi/src",
+    "integrations/toolkit-frontends/src",
     "integrations/toolkit-nats/src",
+    "integrations/toolkit-cli/src",
 ];
 
 /// Returns the type that a line outside of functions declares.

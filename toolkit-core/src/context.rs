@@ -17,6 +17,7 @@ pub use draft::{ActionsHandle, SessionHandle};
 pub(crate) use grants::Grants;
 use run::Redaction;
 pub use run::{Progress, RunContext, RunControl};
+pub(crate) use session::grant;
 pub use session::{Session, SessionMap};
 #[cfg(feature = "cache")]
 pub(crate) use state::SeenState;

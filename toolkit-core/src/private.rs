@@ -7,6 +7,10 @@
 
 #![allow(missing_docs)]
 
+use crate::call::ToolCall;
+use crate::context::Session;
+use std::borrow::Cow;
+
 pub use crate::args::constraints::{Items, has_items, is_countable, is_number, is_parameter, is_text};
 pub use crate::args::{
     DefaultJson, Fill, ParamDefault, ParamExtras, ParamSchema, ParamSpec, PlainVariants, ToolParams,
@@ -27,6 +31,17 @@ pub use crate::serve::{CallPermit, ServedCalls, dispatcher_for};
 pub use core::option::Option::{None, Some};
 pub use core::result::Result::{Err, Ok};
 pub use {inventory, schemars, serde};
+
+/// Approves later calls of `tool` that need approval for `reason`, as an approval for the session does.
+pub fn grant(session: &Session, tool: &str, reason: &str) {
+    crate::context::grant(session, tool, reason);
+}
+
+/// Returns the name of the tool that a call means: that of a deferred tool is in the arguments.
+#[must_use]
+pub fn target_of(call: &ToolCall) -> Cow<'_, str> {
+    crate::search::target_of(call)
+}
 
 /// The type of a parameter: an alias, so that compiler messages name `ParamType` instead of this module.
 pub type Parameter<T> = crate::args::ParamType<T>;

@@ -12,7 +12,7 @@ mod tools;
 mod words;
 
 pub(crate) use catalog::Catalog;
-pub(crate) use deferred::DeferredCall;
+pub(crate) use deferred::{DeferredCall, target_of};
 pub(crate) use index::Index;
 pub use index::ToolMatch;
 pub use options::{SearchOptions, SearchWeights};

@@ -38,6 +38,7 @@ mod property_names;
 mod reader;
 mod reference;
 mod rename;
+mod sample;
 mod tidy;
 mod types;
 #[cfg(feature = "jsonschema")]
@@ -56,6 +57,7 @@ pub use hash::schema_hash;
 pub use json::canonical_json;
 pub use nearest::nearest;
 pub use reference::SchemaRef;
+pub use sample::sample;
 pub use tidy::tidy;
 #[cfg(feature = "jsonschema")]
 pub use validate::{CompiledSchema, SchemaError};

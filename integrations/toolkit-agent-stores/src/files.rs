@@ -1,19 +1,27 @@
 //! A store that keeps conversations in files.
 
+mod inbox;
+mod line;
+mod list;
 mod log;
 mod names;
+mod tail;
 
 use fs4::FileExt;
-use names::{ENDING, id_of, path_of};
+use line::OwnedSave;
+use list::listed;
+use names::{ENDING, path_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use std::time::UNIX_EPOCH;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use toolkit_agent::session::{
-    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope,
+    StoreError,
 };
 use toolkit_core::context::SessionDelta;
 
@@ -24,9 +32,12 @@ const OPERATIONS: usize = 8;
 ///
 /// Clones share the conversations.
 ///
-/// A save appends one line of JSON. After a crash, an incomplete last line is ignored. Several programs may
-/// share a folder: a lock on the file protects each save. A store runs at most eight operations at the same
-/// time, in blocking tasks of Tokio.
+/// A save appends one line: the entries, a tab, and details as JSON with what lists tell, so that lists read
+/// only the end of each file. After a crash, an incomplete last line is ignored. A damaged line is an error
+/// that names the file and the line. The inbox of a conversation is a file beside it.
+///
+/// Several programs may share a folder: a lock on the file protects each save. A store runs at most eight
+/// operations at the same time, in blocking tasks of Tokio.
 ///
 /// File names contain the ids of the user and the conversation. A lowercase ASCII letter, a digit, `-` or `_`
 /// takes one byte of a path, and any other byte of an id takes three. If a path is too long for the system
@@ -65,35 +76,36 @@ impl FileStore {
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let permit = self.permits.clone().acquire_owned().await;
-        let running = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        match running.await {
-            Ok(outcome) => outcome,
-            // A panic message may contain secrets, and the model may read this error.
-            Err(_) => Err(StoreError::new("the store of conversations has panicked")),
-        }
+        let done = tokio::task::spawn_blocking(move || with_permit(permit, work)).await;
+        // A panic message may contain secrets, and the model may read this error.
+        done.unwrap_or_else(|_| Err(StoreError::new("the store of conversations has panicked")))
     }
 
     /// Changes a log with `write`, which returns the new version.
     async fn write(
         &self,
-        user: &str,
-        id: &str,
-        write: impl FnOnce(&Path) -> io::Result<Option<u64>> + Send + 'static,
+        key: ConversationKey<'_>,
+        save: Save<'_>,
+        write: fn(&Path, OwnedSave) -> io::Result<Option<u64>>,
     ) -> Result<u64, StoreError> {
-        let path = self.conversation(user, id);
-        let written = self.blocking(move || of_file("written", &path, write(&path))).await?;
-        written.ok_or_else(|| StoreError::conflict(id))
+        let save = OwnedSave::from(save);
+        let written = self.on_log("written", key, move |path| write(path, save)).await?;
+        written.ok_or_else(|| StoreError::conflict(key.id))
     }
 
-    fn conversations_of(&self, user: &str) -> PathBuf {
-        path_of(&self.folder.join("conversations"), user, "")
+    /// Runs `work` with the path of a log. `what` names it in errors.
+    async fn on_log<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        ConversationKey { user, id }: ConversationKey<'_>,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = path_of(&path_of(&self.conversations(), user, ""), id, ENDING);
+        self.blocking(move || of_file(what, &path, work(&path))).await
     }
 
-    fn conversation(&self, user: &str, id: &str) -> PathBuf {
-        path_of(&self.conversations_of(user), id, ENDING)
+    fn conversations(&self) -> PathBuf {
+        self.folder.join("conversations")
     }
 
     fn state(&self, scope: StateScope<'_>) -> PathBuf {
@@ -104,43 +116,68 @@ impl FileStore {
     }
 }
 
+/// Runs `work`, and gives the permit back afterwards.
+fn with_permit<T>(_permit: Result<OwnedSemaphorePermit, AcquireError>, work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 impl ConversationStore for FileStore {
-    async fn load(
+    async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
+        self.on_log("read", key, log::read).await
+    }
+
+    async fn load_from(
         &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
+        key: ConversationKey<'_>,
+        entry: u64,
     ) -> Result<Option<ConversationLog>, StoreError> {
-        let path = self.conversation(user, id);
-        self.blocking(move || of_file("read", &path, log::read(&path))).await
+        self.on_log("read", key, move |path| log::read_from(path, entry)).await
     }
 
-    async fn append(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
-        let entry = entry.to_owned();
-        self.write(user, id, move |path| log::append(path, version, &entry)).await
+    async fn append(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        self.write(key, save, log::append).await
     }
 
-    async fn replace(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
-        let entry = entry.to_owned();
-        self.write(user, id, move |path| log::replace(path, version, &entry)).await
+    async fn replace(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        self.write(key, save, log::replace).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        let folder = self.conversations_of(user);
-        self.blocking(move || listed(&folder)).await
+        let (folder, user) = (self.conversations(), user.to_owned());
+        let mut found = self.blocking(move || listed(&folder, Some(&user))).await?;
+        found.retain(|info| info.saved_at > UNIX_EPOCH);
+        found.sort_by(|one, other| (other.saved_at, &one.id).cmp(&(one.saved_at, &other.id)));
+        Ok(found)
     }
 
-    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
-        let path = self.conversation(user, id);
-        self.blocking(move || of_file("deleted", &path, log::delete(&path))).await
+    async fn unfinished(&self, user: Option<&str>) -> Result<Vec<ConversationInfo>, StoreError> {
+        let (folder, user) = (self.conversations(), user.map(str::to_owned));
+        let mut found = self.blocking(move || listed(&folder, user.as_deref())).await?;
+        found.retain(|info| info.inbox > 0 || info.summary.is_unfinished());
+        found.sort_by(|one, other| (one.saved_at, &one.id).cmp(&(other.saved_at, &other.id)));
+        Ok(found)
+    }
+
+    async fn delete(&self, key: ConversationKey<'_>) -> Result<bool, StoreError> {
+        self.on_log("deleted", key, log::delete).await
+    }
+
+    async fn put(
+        &self,
+        key: ConversationKey<'_>,
+        name: &str,
+        content: &str,
+    ) -> Result<InboxItem, StoreError> {
+        let (name, content) = (name.to_owned(), content.to_owned());
+        self.on_log("written", key, move |path| inbox::put(path, name, content)).await
+    }
+
+    async fn inbox(&self, key: ConversationKey<'_>) -> Result<Vec<InboxItem>, StoreError> {
+        self.on_log("read", key, inbox::items).await
+    }
+
+    async fn take(&self, key: ConversationKey<'_>, number: u64) -> Result<bool, StoreError> {
+        self.on_log("written", key, move |path| inbox::take(path, number)).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -154,13 +191,6 @@ impl ConversationStore for FileStore {
         let lock = self.folder.join("state.lock");
         self.blocking(move || update(&path, &lock, changes)).await
     }
-}
-
-fn listed(folder: &Path) -> Result<Vec<ConversationInfo>, StoreError> {
-    let mut found = Vec::new();
-    list(folder, folder, &mut found)?;
-    found.sort_by(|one, other| other.saved_at.cmp(&one.saved_at).then(one.id.cmp(&other.id)));
-    Ok(found)
 }
 
 /// Changes the session values at `path`, under the lock of the file `lock`.
@@ -240,27 +270,4 @@ fn sync_folder(entry: &Path) -> io::Result<()> {
         Err(error) if !matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Adds the conversations below `folder` to `found`. The path for a long id contains several folders.
-fn list(root: &Path, folder: &Path, found: &mut Vec<ConversationInfo>) -> Result<(), StoreError> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => of_file("read", folder, entries)?,
-    };
-    for entry in entries {
-        let entry = of_file("read", folder, entry)?;
-        let path = entry.path();
-        // Another program may delete files during the listing.
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_dir() {
-            list(root, &path, found)?;
-        } else if metadata.len() > 0
-            && let Some(id) = id_of(root, &path)
-        {
-            let saved_at = of_file("read", folder, metadata.modified())?;
-            found.push(ConversationInfo::new(id, saved_at));
-        }
-    }
-    Ok(())
 }

@@ -58,6 +58,18 @@ fn columns(scope: toolkit_agent::session::StateScope<'_>) -> [&str; 2] {
     }
 }
 
+/// Returns the database column `status`.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+fn status_column(status: &toolkit_agent::session::RunStatus) -> &'static str {
+    use toolkit_agent::session::RunStatus;
+    match status {
+        RunStatus::Idle => "idle",
+        RunStatus::Working { .. } => "working",
+        RunStatus::Waiting { .. } => "waiting",
+        _ => "ended",
+    }
+}
+
 /// Returns a random number for pauses, and for versions that no recreated log repeats.
 #[cfg(any(feature = "files", feature = "postgres"))]
 fn random() -> u64 {

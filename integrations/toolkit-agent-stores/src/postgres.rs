@@ -1,93 +1,39 @@
 //! A store in a PostgreSQL database.
 
 mod connections;
+mod statements;
 
-use crate::{columns, random};
+use crate::{columns, random, status_column};
 use connections::{Connect, Connections, PAUSES, Parameter, failed};
 use serde_json::Value;
+use statements::{
+    APPEND, CREATE, DELETE, EXIST, INBOX, LIST, LOAD, LOAD_FROM, LOAD_STATE, PUT, REPLACE, TABLES, TAKE,
+    UNFINISHED, UPDATE_STATE, VERSIONS,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 use tokio::time::sleep;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, Socket};
 use toolkit_agent::session::{
-    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, StateScope, StoreError,
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, Save, StateScope,
+    StoreError,
 };
 use toolkit_core::context::SessionDelta;
-
-const EXIST: &str = "SELECT to_regclass('toolkit_conversations') IS NOT NULL
-    AND to_regclass('toolkit_entries') IS NOT NULL AND to_regclass('toolkit_state') IS NOT NULL";
-
-/// Creates the tables. The lock lasts until the end of the request, one transaction. Without it, programs
-/// that start at the same time would fail, because `IF NOT EXISTS` does not see the tables of other
-/// transactions.
-///
-/// Strings are bytes, because `TEXT` cannot contain NUL and depends on the database's encoding.
-const TABLES: &str = "
-    SELECT pg_advisory_xact_lock(8389754676633367905);
-    CREATE TABLE IF NOT EXISTS toolkit_conversations (
-        user_id BYTEA NOT NULL, id BYTEA NOT NULL, saved_at TIMESTAMPTZ NOT NULL,
-        version BIGINT NOT NULL,
-        PRIMARY KEY (user_id, id)
-    );
-    CREATE TABLE IF NOT EXISTS toolkit_entries (
-        user_id BYTEA NOT NULL, id BYTEA NOT NULL, version BIGINT NOT NULL, entry BYTEA NOT NULL,
-        PRIMARY KEY (user_id, id, version),
-        FOREIGN KEY (user_id, id) REFERENCES toolkit_conversations ON DELETE CASCADE
-    );
-    CREATE TABLE IF NOT EXISTS toolkit_state (
-        scope TEXT NOT NULL, owner BYTEA NOT NULL, key BYTEA NOT NULL, value BYTEA NOT NULL,
-        PRIMARY KEY (scope, owner, key)
-    );";
-
-const CREATE: &str = "
-    WITH saved AS (
-        INSERT INTO toolkit_conversations VALUES ($1, $2, clock_timestamp(), $4)
-        ON CONFLICT DO NOTHING RETURNING version
-    )
-    INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
-
-/// Appends an entry with the version `$4` if the log has the version `$5`. Of two concurrent appends, the
-/// second waits for the row's lock and finds another version.
-const APPEND: &str = "
-    WITH saved AS (
-        UPDATE toolkit_conversations SET version = $4, saved_at = clock_timestamp()
-        WHERE user_id = $1 AND id = $2 AND version = $5 RETURNING version
-    )
-    INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
-
-/// Replaces all entries by one with the version `$4` if the log has the version `$5`.
-const REPLACE: &str = "
-    WITH saved AS (
-        UPDATE toolkit_conversations SET version = $4, saved_at = clock_timestamp()
-        WHERE user_id = $1 AND id = $2 AND version = $5 RETURNING version
-    ), removed AS (
-        DELETE FROM toolkit_entries WHERE user_id = $1 AND id = $2 AND EXISTS (SELECT FROM saved)
-    )
-    INSERT INTO toolkit_entries SELECT $1, $2, version, $3 FROM saved RETURNING version";
-
-const VERSIONS: &str = "
-    SELECT version FROM toolkit_entries WHERE user_id = $1 AND id = $2 AND version >= $3
-    ORDER BY version DESC";
-
-const UPDATE_STATE: &str = "
-    WITH removed AS (DELETE FROM toolkit_state WHERE scope = $1 AND owner = $2 AND key = ANY($5))
-    INSERT INTO toolkit_state SELECT $1, $2, key, value FROM unnest($3, $4) AS changed (key, value)
-    ON CONFLICT (scope, owner, key) DO UPDATE SET value = EXCLUDED.value";
 
 /// Keeps conversations in a PostgreSQL database, version 11 or later, which programs may share.
 ///
 /// A store opens at most eight connections, each when first needed. Clones share them.
 ///
-/// The tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state` are created in the first schema
-/// of the search path if they do not exist. The ids of a conversation and its user may together have about
-/// 2,600 bytes.
+/// The tables `toolkit_conversations`, `toolkit_entries`, `toolkit_inbox` and `toolkit_state` are created in
+/// the first schema of the search path if they do not exist. An index serves the unfinished conversations.
+/// The ids of a conversation and its user may together have about 2,600 bytes.
 ///
 /// After a lost connection, an operation is repeated up to five times in 3.4 seconds. No entry is appended
-/// twice.
+/// twice, and no item is put twice, unless a run has taken it up meanwhile. `take` may then return `false`
+/// for an item that it has deleted itself.
 ///
 /// Each operation is one statement, without an explicit transaction and without named prepared statements,
 /// and so works with connection poolers in transaction mode. There is no time limit by default: set
@@ -168,125 +114,158 @@ impl PostgresStore {
 
     async fn open(client: Arc<Client>, connect: Option<Connect>) -> Result<Self, StoreError> {
         // Not every user may create tables.
-        let rows = client.query_typed(EXIST, &[]).await.map_err(failed)?;
-        let exist = match rows.first() {
-            Some(row) => get(row, 0)?,
-            None => false,
-        };
-        if !exist {
+        let row = client.query_typed_one(EXIST, &[]).await.map_err(failed)?;
+        if get(&row, 1)? {
+            return Err(StoreError::new(
+                "the table `toolkit_conversations` is that of a development version of toolkit-agent-stores; \
+                 drop the tables `toolkit_conversations`, `toolkit_entries` and `toolkit_state`",
+            ));
+        }
+        if !get::<bool>(&row, 0)? {
             client.batch_execute(TABLES).await.map_err(failed)?;
         }
         Ok(Self(Arc::new(Connections::new(client, connect))))
     }
 
-    /// Changes a log that has this version, and returns the new version. After a lost connection, the
+    /// Changes a log of the save's version, and returns the new version. After a lost connection, the
     /// versions in the log show whether the change has succeeded.
-    async fn change(
-        &self,
-        sql: &str,
-        [user, id]: [&str; 2],
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
+    async fn change(&self, sql: &str, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        let version = save.version;
         let next = next_version(version);
-        let numbers = [next.cast_signed(), version.cast_signed()];
-        let strings = [user.as_bytes(), id.as_bytes(), entry.as_bytes()];
-        let mut parameters: Vec<Parameter<'_>> = strings.iter().map(bytes).collect();
-        let used = if version == 0 { &numbers[..1] } else { &numbers[..] };
-        for number in used {
-            parameters.push((number, Type::INT8));
-        }
-        let sql = if version == 0 { CREATE } else { sql };
+        let [number, first, expected] = [next, save.first, version].map(u64::cast_signed);
+        let status = status_column(&save.summary.status);
+        let json = serde_json::to_vec(save.summary)?;
+        let taken: Vec<i64> = save.taken.iter().map(|number| number.cast_signed()).collect();
+        let strings = [key.user, key.id, save.entries, &save.summary.title].map(str::as_bytes);
+        let summary = json.as_slice();
+        let parameters: [Parameter<'_>; 10] = [
+            bytes(&strings[0]),
+            bytes(&strings[1]),
+            bytes(&strings[2]),
+            (&number, Type::INT8),
+            (&first, Type::INT8),
+            bytes(&strings[3]),
+            (&status, Type::TEXT),
+            bytes(&summary),
+            (&taken, Type::INT8_ARRAY),
+            (&expected, Type::INT8),
+        ];
+        // The last one is only in the statements for a log that exists.
+        let (sql, parameters) =
+            if version == 0 { (CREATE, &parameters[..9]) } else { (sql, &parameters[..]) };
         let mut pauses = PAUSES.into_iter();
         let mut was_lost = false;
         loop {
-            match self.0.attempt(sql, &parameters).await {
+            match self.0.attempt(sql, parameters).await {
                 Ok(rows) if !rows.is_empty() => return Ok(next),
-                Ok(_) if !was_lost => return Err(StoreError::conflict(id)),
+                Ok(_) if !was_lost => return Err(StoreError::conflict(key.id)),
                 // An attempt on a lost connection may have ended after the versions were read.
                 Ok(_) => {}
-                Err(failure) if !failure.is_lost => return Err(failure.error),
                 Err(failure) => {
-                    let Some(pause) = pauses.next() else { return Err(failure.error) };
+                    let pause = pauses.next().filter(|_| failure.is_lost).ok_or(failure.error)?;
                     was_lost = true;
                     sleep(pause).await;
                 }
             }
-            let versions = self.versions([user, id], version).await?;
+            let versions = self.versions(key, version).await?;
             if versions.contains(&next) {
                 return Ok(next);
             }
             if versions.first().copied().unwrap_or(0) != version {
-                return Err(StoreError::conflict(id));
+                return Err(StoreError::conflict(key.id));
             }
         }
     }
 
     /// Reads the versions of entries from `version` on, the latest first.
-    async fn versions(&self, key: [&str; 2], version: u64) -> Result<Vec<u64>, StoreError> {
-        let [user, id] = key.map(str::as_bytes);
+    async fn versions(&self, key: ConversationKey<'_>, version: u64) -> Result<Vec<u64>, StoreError> {
         let number = version.cast_signed();
-        let rows = self.0.query(VERSIONS, &[bytes(&user), bytes(&id), (&number, Type::INT8)]).await?;
-        rows.iter().map(|row| version_of(row, 0)).collect()
+        let rows = self.of_key(VERSIONS, key, &[(&number, Type::INT8)]).await?;
+        rows.iter().map(|row| unsigned(row, 0)).collect()
+    }
+
+    /// Executes a statement with a key and `more` parameters, which may be repeated after a lost connection.
+    async fn of_key(
+        &self,
+        sql: &str,
+        key: ConversationKey<'_>,
+        more: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let [user, id] = [key.user.as_bytes(), key.id.as_bytes()];
+        let mut parameters = vec![bytes(&user), bytes(&id)];
+        parameters.extend_from_slice(more);
+        self.0.query(sql, &parameters).await
     }
 }
 
 impl ConversationStore for PostgresStore {
-    async fn load(
+    async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
+        log(&self.of_key(LOAD, key, &[]).await?)
+    }
+
+    async fn load_from(
         &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
+        key: ConversationKey<'_>,
+        entry: u64,
     ) -> Result<Option<ConversationLog>, StoreError> {
-        // A conversation has at least one entry. The last entry's version is the log's.
-        let sql =
-            "SELECT entry, version FROM toolkit_entries WHERE user_id = $1 AND id = $2 ORDER BY version";
-        let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
-        let Some(last) = rows.last() else { return Ok(None) };
-        let mut entries = Vec::with_capacity(rows.len());
-        for row in &rows {
-            entries.push(text(row, 0)?);
-        }
-        Ok(Some(ConversationLog::new(entries, version_of(last, 1)?)))
+        let entry = i64::try_from(entry).unwrap_or(i64::MAX);
+        log(&self.of_key(LOAD_FROM, key, &[(&entry, Type::INT8)]).await?)
     }
 
-    async fn append(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
-        self.change(APPEND, [user, id], version, entry).await
+    async fn append(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        self.change(APPEND, key, save).await
     }
 
-    async fn replace(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
-        self.change(REPLACE, [user, id], version, entry).await
+    async fn replace(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        self.change(REPLACE, key, save).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
-        let sql =
-            "SELECT id, saved_at FROM toolkit_conversations WHERE user_id = $1 ORDER BY saved_at DESC, id";
-        let rows = self.0.query(sql, &[bytes(&user.as_bytes())]).await?;
-        let mut conversations = Vec::with_capacity(rows.len());
-        for row in &rows {
-            conversations.push(ConversationInfo::new(text(row, 0)?, get::<SystemTime>(row, 1)?));
-        }
-        Ok(conversations)
+        let rows = self.0.query(LIST, &[bytes(&user.as_bytes())]).await?;
+        rows.iter().map(info).collect()
     }
 
-    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM toolkit_conversations WHERE user_id = $1 AND id = $2 RETURNING true";
-        let rows = self.0.query(sql, &[bytes(&user.as_bytes()), bytes(&id.as_bytes())]).await?;
-        Ok(!rows.is_empty())
+    async fn unfinished(&self, user: Option<&str>) -> Result<Vec<ConversationInfo>, StoreError> {
+        let user = user.map(str::as_bytes);
+        let rows = self.0.query(UNFINISHED, &[(&user, Type::BYTEA)]).await?;
+        rows.iter().map(info).collect()
+    }
+
+    async fn delete(&self, key: ConversationKey<'_>) -> Result<bool, StoreError> {
+        Ok(!self.of_key(DELETE, key, &[]).await?.is_empty())
+    }
+
+    async fn put(
+        &self,
+        key: ConversationKey<'_>,
+        name: &str,
+        content: &str,
+    ) -> Result<InboxItem, StoreError> {
+        let [name_bytes, content] = [name, content].map(str::as_bytes);
+        let rows = self.of_key(PUT, key, &[bytes(&name_bytes), bytes(&content)]).await?;
+        let Some(row) = rows.first() else {
+            return Err(StoreError::new("the PostgreSQL database of conversations has returned no item"));
+        };
+        item(row, name.to_owned())
+    }
+
+    async fn inbox(&self, key: ConversationKey<'_>) -> Result<Vec<InboxItem>, StoreError> {
+        let rows = self.of_key(INBOX, key, &[]).await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in &rows {
+            items.push(item(row, text(row, 2)?)?);
+        }
+        Ok(items)
+    }
+
+    async fn take(&self, key: ConversationKey<'_>, number: u64) -> Result<bool, StoreError> {
+        let number = number.cast_signed();
+        Ok(!self.of_key(TAKE, key, &[(&number, Type::INT8)]).await?.is_empty())
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
         let [scope, owner] = columns(scope);
-        let sql = "SELECT key, value FROM toolkit_state WHERE scope = $1 AND owner = $2";
-        let rows = self.0.query(sql, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
+        let rows = self.0.query(LOAD_STATE, &[(&scope, Type::TEXT), bytes(&owner.as_bytes())]).await?;
         let mut values = BTreeMap::new();
         for row in &rows {
             values.insert(text(row, 0)?, serde_json::from_str(&text(row, 1)?)?);
@@ -320,6 +299,28 @@ impl ConversationStore for PostgresStore {
     }
 }
 
+fn log(rows: &[Row]) -> Result<Option<ConversationLog>, StoreError> {
+    let Some(last) = rows.last() else { return Ok(None) };
+    let entries = rows.iter().map(|row| text(row, 0)).collect::<Result<_, _>>()?;
+    Ok(Some(ConversationLog::new(entries, unsigned(last, 1)?)))
+}
+
+fn info(row: &Row) -> Result<ConversationInfo, StoreError> {
+    let items = get::<i64>(row, 2)?;
+    let info = ConversationInfo::new(text(row, 0)?, text(row, 1)?)
+        .with_inbox(usize::try_from(items).unwrap_or_default());
+    // Without a log, there is nothing but the inbox.
+    let Some(summary) = get::<Option<&[u8]>>(row, 3)? else { return Ok(info) };
+    Ok(info
+        .with_summary(serde_json::from_slice(summary)?)
+        .with_created_at(get(row, 4)?)
+        .with_saved_at(get(row, 5)?))
+}
+
+fn item(row: &Row, name: String) -> Result<InboxItem, StoreError> {
+    Ok(InboxItem { number: unsigned(row, 0)?, name, content: text(row, 1)? })
+}
+
 /// Opens a connection, and runs it in its own task.
 async fn connected<T>(config: Config, tls: T) -> Result<Client, tokio_postgres::Error>
 where
@@ -350,7 +351,7 @@ fn text(row: &Row, column: usize) -> Result<String, StoreError> {
     }
 }
 
-fn version_of(row: &Row, column: usize) -> Result<u64, StoreError> {
+fn unsigned(row: &Row, column: usize) -> Result<u64, StoreError> {
     get(row, column).map(i64::cast_unsigned)
 }
 

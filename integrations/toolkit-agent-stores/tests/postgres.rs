@@ -1,18 +1,19 @@
 //! The store in PostgreSQL, on a real server.
 
 mod proxy;
-mod server;
+pub(crate) mod server;
 
-use crate::contract;
+use crate::contract::{self, key, load, save};
 use serde::Deserialize;
 use server::Schema;
 use std::collections::BTreeSet;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
-use toolkit_agent::session::{ConversationKey, ConversationStore, StateScope};
+use toolkit_agent::session::{ConversationStore, StateScope};
 use toolkit_agent::{Agent, Sessions};
 use toolkit_agent_stores::PostgresStore;
 use toolkit_core::context::SessionDelta;
@@ -29,7 +30,7 @@ const WRITERS: usize = 16;
 #[schemars(crate = "toolkit_core::schemars")]
 struct Nothing {}
 
-async fn open(config: &str) -> PostgresStore {
+pub(crate) async fn open(config: &str) -> PostgresStore {
     PostgresStore::connect(config).await.unwrap()
 }
 
@@ -41,17 +42,23 @@ async fn postgres_store_keeps_conversations() {
 }
 
 #[tokio::test]
+async fn a_database_with_other_tables_is_refused() {
+    let Some(schema) = Schema::new().await else { return };
+    let name = &schema.name;
+    schema.execute(&format!("CREATE TABLE {name}.toolkit_conversations (user_id BYTEA, id BYTEA)")).await;
+    let error = PostgresStore::connect(&schema.config()).await.unwrap_err().to_string();
+    assert!(error.contains("is that of a development version"), "{error}");
+    schema.drop().await;
+}
+
+#[tokio::test]
 async fn programs_that_start_at_once_create_the_tables_once() {
     let Some(schema) = Schema::new().await else { return };
     let mut programs = JoinSet::new();
     for number in 0..12 {
         let config = schema.config();
         programs.spawn(async move {
-            open(&config)
-                .await
-                .append(ConversationKey { user: "ada", id: &number.to_string() }, 0, "[]")
-                .await
-                .unwrap();
+            open(&config).await.append(key("ada", &number.to_string()), save(0, 0, "[]")).await.unwrap();
         });
     }
     programs.join_all().await;
@@ -75,8 +82,7 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             for (number, store) in stores.iter().cloned().enumerate() {
                 let entry = format!("[{round}, {number}]");
                 writers.spawn(async move {
-                    let appended =
-                        store.append(ConversationKey { user: "ada", id: "race" }, version, &entry).await;
+                    let appended = store.append(key("ada", "race"), save(version, 0, &entry)).await;
                     (entry, appended)
                 });
             }
@@ -89,10 +95,10 @@ async fn one_of_many_concurrent_appends_to_a_version_wins() {
             }
             version = *won[0].1.as_ref().unwrap();
             expected.push(won[0].0.clone());
-            let log = stores[0].load(ConversationKey { user: "ada", id: "race" }).await.unwrap().unwrap();
+            let log = load(&stores[0], key("ada", "race")).await;
             assert_eq!((log.entries, log.version), (expected.clone(), version));
         }
-        assert!(stores[0].delete(ConversationKey { user: "ada", id: "race" }).await.unwrap());
+        assert!(stores[0].delete(key("ada", "race")).await.unwrap());
     }
     schema.drop().await;
 }
@@ -103,16 +109,14 @@ async fn a_deleted_conversation_has_no_entries_of_concurrent_appends() {
     let one = open(&schema.config()).await;
     let other = open(&schema.config()).await;
     for _ in 0..50 {
-        let version = one.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
-        let (appended, deleted) = tokio::join!(
-            one.append(ConversationKey { user: "ada", id: "1" }, version, "[2]"),
-            other.delete(ConversationKey { user: "ada", id: "1" })
-        );
+        let version = one.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
+        let (appended, deleted) =
+            tokio::join!(one.append(key("ada", "1"), save(version, 0, "[2]")), other.delete(key("ada", "1")));
         assert!(deleted.unwrap());
         assert!(
             appended.is_ok_and(|appended| appended > version) || one.list("ada").await.unwrap().is_empty()
         );
-        assert!(one.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().is_none());
+        assert!(one.load(key("ada", "1")).await.unwrap().is_none());
     }
     schema.drop().await;
 }
@@ -162,23 +166,20 @@ async fn a_lost_connection_is_an_error_or_replaced() {
     let Some(schema) = Schema::new().await else { return };
     let config = schema.config_with(&format!("-capplication_name={}", schema.name));
     let store = open(&config).await;
-    let version = store.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
+    let version = store.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
     disconnect(&schema).await;
-    store.append(ConversationKey { user: "ada", id: "1" }, version, "[2]").await.unwrap();
+    store.append(key("ada", "1"), save(version, 0, "[2]")).await.unwrap();
 
     let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let given = PostgresStore::new(client).await.unwrap();
-    assert_eq!(
-        given.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries,
-        ["[1]", "[2]"]
-    );
+    assert_eq!(given.load(key("ada", "1")).await.unwrap().unwrap().entries, ["[1]", "[2]"]);
     disconnect(&schema).await;
     assert!(connection.await.unwrap().is_err());
-    let error = given.load(ConversationKey { user: "ada", id: "1" }).await.unwrap_err();
+    let error = given.load(key("ada", "1")).await.unwrap_err();
     assert_eq!(error.to_string(), "the PostgreSQL database of conversations failed: connection closed");
     assert!(!error.is_conflict());
-    assert_eq!(store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap().entries.len(), 2);
+    assert_eq!(load(&store, key("ada", "1")).await.entries.len(), 2);
     schema.drop().await;
 }
 
@@ -239,20 +240,12 @@ async fn lost_connections_lose_no_entry_and_write_none_twice() {
             let mut version = 0;
             // Only versions tell the entries apart.
             for _ in 0..100 {
-                version =
-                    store.append(ConversationKey { user: "ada", id: &id }, version, "[]").await.unwrap();
+                version = store.append(key("ada", &id), save(version, 0, "[]")).await.unwrap();
                 steps.add(writer);
             }
-            assert_eq!(
-                store.load(ConversationKey { user: "ada", id: &id }).await.unwrap().unwrap().entries.len(),
-                100
-            );
-            let version =
-                store.replace(ConversationKey { user: "ada", id: &id }, version, "[1]").await.unwrap();
-            assert_eq!(
-                store.load(ConversationKey { user: "ada", id: &id }).await.unwrap().unwrap().version,
-                version
-            );
+            assert_eq!(load(&store, key("ada", &id)).await.entries.len(), 100);
+            let version = store.replace(key("ada", &id), save(version, 0, "[1]")).await.unwrap();
+            assert_eq!(load(&store, key("ada", &id)).await.version, version);
             steps.end(writer);
         });
     }
@@ -271,29 +264,40 @@ async fn an_append_whose_answer_is_lost_is_not_repeated() {
     for id in ["1", "2"] {
         let mut version = 0;
         for _ in 0..20 {
-            let next = store.append(ConversationKey { user: "ada", id }, version, "[]").await.unwrap();
-            assert!(
-                store
-                    .append(ConversationKey { user: "ada", id }, version, "[]")
-                    .await
-                    .unwrap_err()
-                    .is_conflict()
-            );
-            assert!(
-                other
-                    .append(ConversationKey { user: "ada", id }, version, "[]")
-                    .await
-                    .unwrap_err()
-                    .is_conflict()
-            );
+            let next = store.append(key("ada", id), save(version, 0, "[]")).await.unwrap();
+            assert!(store.append(key("ada", id), save(version, 0, "[]")).await.unwrap_err().is_conflict());
+            assert!(other.append(key("ada", id), save(version, 0, "[]")).await.unwrap_err().is_conflict());
             version = next;
         }
-        let log = other.load(ConversationKey { user: "ada", id }).await.unwrap().unwrap();
+        let log = load(&other, key("ada", id)).await;
         assert_eq!((log.entries.len(), log.version), (20, version));
-        let version = store.replace(ConversationKey { user: "ada", id }, version, "[1]").await.unwrap();
-        assert_eq!(other.load(ConversationKey { user: "ada", id }).await.unwrap().unwrap().version, version);
+        let version = store.replace(key("ada", id), save(version, 0, "[1]")).await.unwrap();
+        assert_eq!(load(&other, key("ada", id)).await.version, version);
     }
     assert!(lost.load(Ordering::Relaxed) > 20);
+    schema.drop().await;
+}
+
+/// Each third connection is lost after an executed statement that puts an item or takes it up.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_whose_answer_is_lost_is_put_once_and_taken_once() {
+    let Some(schema) = Schema::new().await else { return };
+    let (config, lost) = proxy::start(&schema.config()).await;
+    let store = PostgresStore::connect_with(config, NoTls).await.unwrap();
+    let other = open(&schema.config()).await;
+    let inbox = key("ada", "1");
+    let mut version = 0;
+    for round in 0..20 {
+        let item = store.put(inbox, "a", &round.to_string()).await.unwrap();
+        assert_eq!(other.inbox(inbox).await.unwrap(), from_ref(&item));
+        let taken = [item.number];
+        let taking = save(version, round, "[]").with_taken(&taken);
+        version = store.append(inbox, taking).await.unwrap();
+        assert!(other.inbox(inbox).await.unwrap().is_empty());
+        assert!(store.append(inbox, taking).await.unwrap_err().is_conflict());
+    }
+    assert_eq!(load(&other, inbox).await.entries.len(), 20);
+    assert!(lost.load(Ordering::Relaxed) > 10);
     schema.drop().await;
 }
 
@@ -345,9 +349,9 @@ async fn a_user_without_the_right_to_create_tables_uses_those_that_exist() {
         ))
         .await;
     let store = open(&schema.config_with(&format!("-crole={name}"))).await;
-    let version = store.append(ConversationKey { user: "ada", id: "1" }, 0, "[1]").await.unwrap();
-    store.append(ConversationKey { user: "ada", id: "1" }, version, "[2]").await.unwrap();
-    assert!(store.delete(ConversationKey { user: "ada", id: "1" }).await.unwrap());
+    let version = store.append(key("ada", "1"), save(0, 0, "[1]")).await.unwrap();
+    store.append(key("ada", "1"), save(version, 0, "[2]")).await.unwrap();
+    assert!(store.delete(key("ada", "1")).await.unwrap());
     schema.execute(&format!("DROP OWNED BY {name}; DROP ROLE {name}")).await;
     schema.drop().await;
 }

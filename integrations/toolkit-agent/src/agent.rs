@@ -1,17 +1,20 @@
 //! Agents, and the run shared by the agents of a team.
 
-mod call_ids;
 mod called;
 mod custom;
+mod owner;
 mod run_end;
+mod saving;
 mod shared;
 
-pub(crate) use call_ids::CallIds;
+pub(crate) use crate::call_ids::CallIds;
 pub(crate) use called::{Called, CalledAgents, Caller, OpenCall, Reported};
+pub(crate) use owner::{RunOwner, Sink, SteeredInput};
 pub use shared::Run;
 
 use crate::conversation::Conversation;
 use crate::error::AgentError;
+use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
 use crate::span::AgentSpan;
@@ -210,7 +213,15 @@ impl Agent {
             members.extend(self.sub_agents().iter().map(|agent| agent.name().to_owned()));
         }
         conversation.enter(self.name(), members).map_err(AgentError::TeamChanged)?;
+        let agent = || self.name().to_owned();
+        own_run.emit(|| RunEvent::AgentStarted { agent: agent(), within: own_run.within() });
+        // After a crash, the agent to which this one has handed over may have answered.
+        let is_over = conversation.frame().is_some_and(|frame| frame.output.is_some());
         let output = span.around(self.0.run(conversation, own_run)).await;
+        // An agent that hands over has ended before.
+        if is_over || conversation.frame().is_none_or(|frame| frame.transfer.is_none()) {
+            own_run.emit(|| RunEvent::AgentEnded { agent: agent(), within: own_run.within() });
+        }
         span.end(self.name(), &output, own_run.usage());
         match &output {
             Ok(output) => conversation.agent_ended(depth, output),

@@ -4,28 +4,37 @@ mod branches;
 mod compacted;
 mod entry;
 mod fold_turn;
+mod fork;
 mod history;
 mod inputs;
 mod interrupted_calls;
 mod log;
 mod native;
+mod owned;
+mod past;
 mod run_state;
 mod runs;
+mod short;
 mod state;
 mod stored;
 mod turn;
+mod turn_path;
 mod turns;
 mod verdict;
 mod views;
 
 pub(crate) use compacted::{Compacted, Compactions, is_boundary};
 pub(crate) use entry::{Arrived, Entry, ModelEnd, Stop, TurnAnswer, TurnVerdict};
+pub use fork::{EarlierCall, ForkPoint};
 pub(crate) use interrupted_calls::{describe_interrupted, is_final, unknown};
-pub(crate) use log::{Log, Position, VERSION};
+pub(crate) use log::{Log, Position, Unsaved, VERSION};
+pub(crate) use past::{PastEvent, PastEvents};
 pub(crate) use run_state::{Frame, RunState};
-pub(crate) use runs::TurnPath;
+pub(crate) use runs::InputId;
 pub(crate) use state::State;
+pub(crate) use stored::LogReader;
 pub(crate) use turn::Turn;
+pub(crate) use turn_path::TurnPath;
 pub(crate) use verdict::accepted_alongside;
 pub(crate) use views::{Rewrite, Views};
 
@@ -124,10 +133,7 @@ impl Conversation {
             matches!(entry, Entry::Call(_) | Entry::Started(_) | Entry::Result(_) | Entry::ModelEnded(_));
         let at = if is_timeless && self.log.0.is_none() { 0 } else { log::now() };
         if let Some(log) = &self.log.0 {
-            let begins = matches!(entry, Entry::TurnBegan { .. });
-            let turns = self.state.run.as_ref().map_or(0, |run| run.turns);
-            let turn = (begins || self.state.turn.is_some()).then_some(turns + u32::from(begins));
-            log.push(self.node.trim_end_matches('/'), turn, &entry, at);
+            log.push(self.node.trim_end_matches('/'), &entry, at);
         }
         self.state.apply(entry, at / 1_000);
         if let Some(index) = self.state.history.take_changed() {
@@ -139,6 +145,19 @@ impl Conversation {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns the title: the one that the program has [given](Self::set_title), or the beginning of the
+    /// first input.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.state.title
+    }
+
+    /// Sets the title, which the list of [`UserSessions`](crate::session::UserSessions::list) shows after
+    /// the next save.
+    pub fn set_title(&mut self, title: impl Into<String>) {
+        self.record(Entry::Titled(title.into()));
     }
 
     /// Returns the id of the user, or an empty string if it is unknown.
@@ -153,8 +172,7 @@ impl Conversation {
     /// [guardrails](crate::guardrail) for answers.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        let shown = self.state.history.unchecked.unwrap_or(usize::MAX).min(self.state.history.len());
-        self.state.history.messages.get(..shown).unwrap_or_default()
+        self.state.history.shown()
     }
 
     /// Returns all messages, including unchecked text before a pause.
@@ -174,10 +192,7 @@ impl Conversation {
 
     /// Returns the [messages](Self::messages) from the index `begin` on, shared if these are all.
     pub(crate) fn messages_since(&self, begin: usize) -> Messages {
-        match self.messages().get(begin..) {
-            Some(since) if since.len() == self.state.history.len() => self.state.history.messages.clone(),
-            since => since.unwrap_or_default().to_vec().into(),
-        }
+        self.state.history.shown_since(begin)
     }
 
     /// Returns the time of the message at `index`, in whole seconds, if it is known.

@@ -1,8 +1,9 @@
 //! Errors of a run.
 
+use crate::conversation::Stop;
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
-use crate::session::StoreError;
+use crate::session::{EndReason, StoreError};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -184,6 +185,31 @@ impl Error for AgentError {
 }
 
 impl AgentError {
+    /// Returns why a run that fails with this error has ended.
+    pub(crate) fn reason(&self) -> EndReason {
+        let kind = match self {
+            Self::Interrupted { .. } => return EndReason::Waiting,
+            Self::Cancelled => return EndReason::Cancelled,
+            Self::Model(_) => "model",
+            Self::Limit(_) => "limit",
+            Self::InvalidDecision(_) => "invalid_decision",
+            Self::TeamChanged(_) => "team_changed",
+            Self::Build(_) => "build",
+            Self::InvalidOutput(_) => "invalid_output",
+            Self::Blocked { .. } => "blocked",
+            Self::UnknownAgent(_) => "unknown_agent",
+            Self::Branches(_) => "branches",
+            Self::Store(_) => "store",
+            Self::Other(_) => "other",
+        };
+        EndReason::Failed { kind: kind.to_owned(), message: self.to_string() }
+    }
+
+    /// Returns how an attempt ends with this error.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop { reason: self.reason(), keeps_turn: self.keeps_the_turn() }
+    }
+
     /// Returns whether a run with the right agents, tools and state continues the unchanged turn.
     pub(crate) fn keeps_the_turn(&self) -> bool {
         matches!(self, Self::TeamChanged(_) | Self::Build(_))

@@ -1,9 +1,16 @@
 //! The events of a run.
 
-use crate::guardrail::GuardAction;
+mod guard_action;
+mod scope;
+
+pub use guard_action::GuardAction;
+pub use scope::RunScope;
+
 use crate::output::RunOutput;
 use crate::pending::PendingCall;
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::error::Pending;
 use toolkit_core::events::ToolEvent;
@@ -18,9 +25,45 @@ use toolkit_llm::model::RequestLoss;
 /// again. Times of tool events are whole milliseconds. The JSON has the
 /// [details](toolkit_core::ToolError::details) of an error only if the error stores them.
 ///
-/// In all events but `Finished` and `Waiting`, the field `within` lists the tool calls and parallel agents
-/// that enclose the agent, outermost first. It tells simultaneous calls of one agent apart, and is empty
-/// for the agents of the conversation itself.
+/// In all events but `Finished`, `Stopped` and `Waiting`, the field `within` lists the tool calls and
+/// parallel agents that enclose the agent, outermost first. It tells simultaneous calls of one agent apart,
+/// and is empty for the agents of the conversation itself.
+///
+/// # Ids
+///
+/// These are the same live, in the past of a saved conversation, and in every process:
+///
+/// - `message_id` names a model's message by the numbers of its run and turn, as in `1.2`. Each attempt at a
+///   message has another id.
+/// - `key` names a tool call by its message and its index there, as in `1.2.0`. It is the key in
+///   [`Decisions`](crate::Decisions) and [`ToolContext::call_key`](toolkit_core::ToolContext::call_key).
+/// - Inside an agent called as a tool, the key of its call and `/` come first; for a parallel agent, `b` and
+///   its number: `1.1.0/1.1`, `b1/1.1.0`.
+///
+/// A `call_id` is the provider's. Several calls may have it.
+///
+/// # The past
+///
+/// [`SavedConversation::entries`](crate::session::SavedConversation::entries) shows the events of earlier
+/// runs again:
+///
+/// | event | its entry in the log |
+/// | --- | --- |
+/// | `AgentStarted` | `agent_began`; `resumed`, for each unfinished agent |
+/// | `AgentEnded` | `agent_ended`; `turn_ended` if it hands over; `stopped` |
+/// | `Text`, `Reasoning` | `call` and `model_ended`, as one piece for each |
+/// | `CallStarted`, `CallArguments` | `call`, for calls that arrived before the end of their message |
+/// | `Message` | `model_ended` |
+/// | `Result`, `CallPending` | `result`, `pending` |
+/// | `Transferred` | `turn_ended` |
+/// | `BranchFailed` | `branch_failed` |
+/// | `Finished`, `Stopped`, `Waiting` | `ended`, `stopped` |
+/// | `ModelCalled`, `ModelRetried`, `AnswerBroken`, `RequestLosses` | live only |
+/// | `Tool`, `HostedCall`, `Compacted`, `Guardrail`, `Custom` | live only |
+///
+/// If a guardrail checks answers, the answer's text and message, or a tool's output that is the answer, come
+/// with `turn_ended`, after the verdict. A typed run that repeats an invalid answer has a `Finished` for each
+/// attempt.
 ///
 /// ```
 /// use toolkit_ai::agent::{Agent, RunEvent, RunScope};
@@ -85,6 +128,9 @@ pub enum RunEvent {
     Text {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The piece.
         text: String,
         /// The enclosing calls and agents.
@@ -96,6 +142,9 @@ pub enum RunEvent {
     Reasoning {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The piece.
         text: String,
         /// The enclosing calls and agents.
@@ -107,7 +156,13 @@ pub enum RunEvent {
     CallStarted {
         /// The answering agent.
         agent: String,
-        /// The id of the call.
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// The tool's name, as the model wrote it.
         tool: String,
@@ -123,7 +178,13 @@ pub enum RunEvent {
     CallArguments {
         /// The answering agent.
         agent: String,
-        /// The id of the call.
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// The piece.
         piece: String,
@@ -136,6 +197,9 @@ pub enum RunEvent {
     Tool {
         /// The agent that made the call.
         agent: String,
+        /// The key of the call. `None` for a call that a tool makes itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// The event.
         event: Box<ToolEvent>,
         /// The enclosing calls and agents.
@@ -148,6 +212,9 @@ pub enum RunEvent {
     HostedCall {
         /// The answering agent.
         agent: String,
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The call, with its output if it has arrived.
         call: Box<HostedCall>,
         /// The enclosing calls and agents.
@@ -159,6 +226,9 @@ pub enum RunEvent {
     Result {
         /// The agent that made the call.
         agent: String,
+        /// The key of the call.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
         /// The result.
         result: Box<ToolResult>,
         /// The enclosing calls and agents.
@@ -171,11 +241,11 @@ pub enum RunEvent {
     CallPending {
         /// The agent that made the call.
         agent: String,
-        /// The key of the call in [`Decisions`](crate::Decisions), like
-        /// [`PendingCall::id`](crate::PendingCall::id). If the call waits for calls of the called agent,
-        /// the decisions are about those.
-        id: String,
-        /// The id of the call.
+        /// The key of the call. If the call waits for calls of the called agent, the decisions are about
+        /// those.
+        #[serde(with = "crate::helpers::shared_text")]
+        key: Arc<str>,
+        /// The provider's id of the call.
         call_id: CallId,
         /// Why the call waits.
         reason: Pending,
@@ -186,6 +256,9 @@ pub enum RunEvent {
     /// A complete message of the model.
     #[non_exhaustive]
     Message {
+        /// The id of the message.
+        #[serde(with = "crate::helpers::shared_text")]
+        message_id: Arc<str>,
         /// The message, with its [author](AssistantMessage::agent).
         message: Box<AssistantMessage>,
         /// The enclosing calls and agents.
@@ -303,6 +376,15 @@ pub enum RunEvent {
         /// The output of the run.
         output: Box<RunOutput>,
     },
+    /// The run has stopped without an answer; this is the last event of a run that has an
+    /// [owner](crate::runs). The stream of another run ends with an error.
+    #[non_exhaustive]
+    Stopped {
+        /// Why.
+        reason: EndReason,
+        /// The output so far.
+        output: Box<RunOutput>,
+    },
     /// The run has stopped because calls wait for the program; this is the last event.
     /// [`Agent::resume`](crate::Agent::resume) continues it.
     #[non_exhaustive]
@@ -312,50 +394,6 @@ pub enum RunEvent {
         /// The output so far, without the unfinished turn.
         output: Box<RunOutput>,
     },
-}
-
-/// A tool call or parallel agent around other agents.
-///
-/// In JSON: `{"call": "call_1"}` or `{"branch": 0}`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RunScope {
-    /// An agent called as a tool. If an earlier call of the message has the same id, `#` and the index of
-    /// the call follow the id.
-    Call(CallId),
-    /// A parallel agent, by its index in the group.
-    Branch(usize),
-}
-
-impl RunEvent {
-    /// Returns the enclosing tool calls and parallel agents, outermost first.
-    #[must_use]
-    pub fn within(&self) -> &[RunScope] {
-        match self {
-            Self::AgentStarted { within, .. }
-            | Self::ModelCalled { within, .. }
-            | Self::RequestLosses { within, .. }
-            | Self::Text { within, .. }
-            | Self::Reasoning { within, .. }
-            | Self::CallStarted { within, .. }
-            | Self::CallArguments { within, .. }
-            | Self::Tool { within, .. }
-            | Self::HostedCall { within, .. }
-            | Self::Result { within, .. }
-            | Self::CallPending { within, .. }
-            | Self::Message { within, .. }
-            | Self::ModelRetried { within, .. }
-            | Self::AnswerBroken { within, .. }
-            | Self::Compacted { within, .. }
-            | Self::Guardrail { within, .. }
-            | Self::Transferred { within, .. }
-            | Self::BranchFailed { within, .. }
-            | Self::AgentEnded { within, .. }
-            | Self::Custom { within, .. } => within,
-            Self::Finished { .. } | Self::Waiting { .. } => &[],
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Guardrails: checks of inputs, requests, responses, tool calls, outputs and answers.
 
+pub use crate::event::GuardAction;
+
 use crate::helpers::BoxFuture;
 use crate::output::AgentOutput;
-use serde::{Deserialize, Serialize};
 use std::future::ready;
 use std::sync::Arc;
 use toolkit_core::{Session, ToolCall, ToolOutput};
@@ -106,19 +107,6 @@ pub struct GuardContext {
     pub call: Option<ToolCall>,
     /// The messages before the value, in checks of inputs and answers only. A request has its own.
     pub messages: Messages,
-}
-
-/// The effect of a [`Guardrail`] on a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum GuardAction {
-    /// The value was replaced.
-    Replaced,
-    /// The value was blocked.
-    Blocked,
-    /// The run was ended.
-    Ended,
 }
 
 pub(crate) type CheckFn<T> =

@@ -1,14 +1,13 @@
 //! Macros and small functions used throughout the crate.
 
 use std::any::Any;
-use std::fmt::Write;
 use std::future::poll_fn;
+use std::hash::{BuildHasher as _, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) use toolkit_llm::__private::{BoxFuture, MAX_NESTING, append_json, lock};
 
 /// Calls a function of the program. A panic becomes an error with its message.
@@ -33,19 +32,47 @@ pub(crate) async fn guarded_future<F: Future>(work: F) -> Result<F::Output, Stri
     .await
 }
 
-/// Returns a new id of a run: the time of this process's first run, the process id and a counter.
+/// Returns a new id of a run or a log: 64 bits, the hash of a counter under a random key of this process.
 pub(crate) fn new_id() -> Arc<str> {
-    static FIRST: OnceLock<String> = OnceLock::new();
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let first = FIRST.get_or_init(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        format!("run_{now:x}_{:x}_", std::process::id())
-    });
-    let mut id = String::with_capacity(first.len() + 16);
-    id.push_str(first);
-    // Writing to a string does not fail.
-    let _ = write!(id, "{:x}", RUNS.fetch_add(1, Ordering::Relaxed));
-    id.into()
+    static KEY: OnceLock<RandomState> = OnceLock::new();
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    let count = IDS.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}", KEY.get_or_init(RandomState::new).hash_one(count)).into()
+}
+
+/// Shared text in JSON.
+pub(crate) mod shared_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::sync::Arc;
+
+    pub(crate) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(text)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
+    }
+}
+
+/// A set of shared texts in JSON.
+pub(crate) mod shared_texts {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    pub(crate) fn serialize<S: Serializer>(
+        texts: &BTreeSet<Arc<str>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(texts.iter().map(|text| &**text))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeSet<Arc<str>>, D::Error> {
+        let texts: Vec<String> = Vec::deserialize(deserializer)?;
+        Ok(texts.into_iter().map(Arc::from).collect())
+    }
 }
 
 /// Macros of the core.

@@ -28,11 +28,13 @@
 //! | build an agent | [`Agent::builder`]: instructions, tools, options, limits, callbacks |
 //! | run it | [`Agent::run`], [`on`](RunRequest::on) a [`Conversation`]; see [`RunRequest`] |
 //! | observe it | [`RunRequest::stream`] yields [`RunEvent`]s, also as JSON; spans with the feature `tracing` |
+//! | show its past | [`entries`](session::SavedConversation::entries) of a saved conversation |
 //! | get typed answers | [`RunRequest::typed`]; a [stream](structured::AnswerStream) yields it while it grows |
 //! | check it | [`AgentBuilder::guardrail`]: inputs, model calls, tool calls and answers |
 //! | stop it | [`RunRequest::cancellation`], or drop the run's future; [`Limits`] apply to every run |
 //! | save and resume | [`Agent::resume`]; [`Sessions`] with a store (`toolkit-agent-stores` has databases) |
 //! | decide calls that wait | [`RunRequest::outcome`], [`ResumeRequest::decide`] |
+//! | run them in a service | [`runs`]: inputs while a run works, an inbox of decisions, listeners that come back |
 //! | stay within a context window | [`AgentBuilder::compaction`] with [`compaction::Compaction`] |
 //! | count costs | [`RunOutput::usage`], [`AgentBuilder::price`]; [`RunError::output`] after a failure |
 //! | retry | [`ModelRetry`](toolkit_llm::ModelRetry); [`Retrying`](toolkit_llm::model::Retrying) without an agent |
@@ -76,8 +78,10 @@ mod helpers;
 
 mod agent;
 mod answer;
+mod call_ids;
 pub mod compaction;
 mod conversation;
+mod conversation_entry;
 mod error;
 mod event;
 pub mod guardrail;
@@ -91,8 +95,10 @@ mod pending;
 mod place;
 mod request;
 mod run;
+pub mod runs;
 pub mod session;
 mod span;
+mod status;
 mod stream;
 pub mod structured;
 pub mod team;

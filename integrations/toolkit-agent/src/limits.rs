@@ -3,8 +3,8 @@
 use crate::error::{AgentError, Limit};
 use crate::helpers::lock;
 use crate::output::Spent;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use toolkit_llm::__private::Bill;
@@ -115,8 +115,8 @@ pub(crate) struct Budget {
     /// The enclosing budget, which also applies. `None` for that of a run.
     outer: Option<Arc<Self>>,
     started: Instant,
-    /// The seconds of earlier attempts.
-    earlier: AtomicU64,
+    /// What earlier attempts have used, which counts for the limits.
+    earlier: OnceLock<Spent>,
     model_calls: AtomicU32,
     tool_calls: AtomicU32,
     counted: Mutex<CountedUsage>,
@@ -146,7 +146,7 @@ impl Budget {
             limits,
             outer: None,
             started: Instant::now(),
-            earlier: AtomicU64::new(0),
+            earlier: OnceLock::new(),
             model_calls: AtomicU32::new(0),
             tool_calls: AtomicU32::new(0),
             counted: Mutex::new(CountedUsage { usage: Usage::default(), cost: 0.0, is_known: true }),
@@ -170,14 +170,15 @@ impl Budget {
         if self.is_out_of_time() {
             return Err(self.out_of_time());
         }
+        let earlier = self.earlier();
         if let Some(max) = self.limits.max_tokens
-            && lock(&self.counted).usage.total() >= max
+            && earlier.usage.total().saturating_add(lock(&self.counted).usage.total()) >= max
         {
             return Err(self.exceed(Limit::Tokens(max)));
         }
         if let Some(max) = self.limits.max_cost {
             let CountedUsage { cost, is_known, .. } = *lock(&self.counted);
-            if cost >= max {
+            if earlier.cost + cost >= max {
                 return Err(self.exceed(Limit::Cost(max)));
             }
             if !is_known {
@@ -185,7 +186,7 @@ impl Budget {
             }
         }
         let max = self.limits.max_model_calls;
-        if !take(&self.model_calls, max) {
+        if !take(&self.model_calls, max.saturating_sub(earlier.model_calls)) {
             return Err(self.exceed(Limit::ModelCalls(max)));
         }
         let outer = self.outer.as_ref().map_or(Ok(()), |outer| outer.take_model_call());
@@ -197,7 +198,8 @@ impl Budget {
 
     /// Counts a tool call. Returns `false` without counting if a limit is reached.
     pub(crate) fn take_tool_call(&self) -> bool {
-        if !take(&self.tool_calls, self.limits.max_tool_calls.unwrap_or(u32::MAX)) {
+        let max = self.limits.max_tool_calls.unwrap_or(u32::MAX);
+        if !take(&self.tool_calls, max.saturating_sub(self.earlier().tool_calls)) {
             return false;
         }
         let is_free = self.outer.as_ref().is_none_or(|outer| outer.take_tool_call());
@@ -234,35 +236,30 @@ impl Budget {
         lock(&self.counted).is_known = false;
     }
 
-    /// Begins with what earlier attempts have used. Does nothing if something was already counted.
+    /// Begins after what earlier attempts have used. Only the first call has an effect.
     pub(crate) fn resume(&self, earlier: Spent) {
-        if (Spent { seconds: 0, ..self.sum() }) != Spent::default() {
-            return;
-        }
-        let Spent { usage, cost, model_calls, tool_calls, seconds } = earlier;
-        self.model_calls.store(model_calls, Ordering::Relaxed);
-        self.tool_calls.store(tool_calls, Ordering::Relaxed);
-        self.earlier.store(seconds, Ordering::Relaxed);
-        let mut counted = lock(&self.counted);
-        counted.usage = usage;
-        counted.cost = cost;
+        let _ = self.earlier.set(earlier);
     }
 
-    /// Returns what all attempts have used.
+    fn earlier(&self) -> Spent {
+        self.earlier.get().copied().unwrap_or_default()
+    }
+
+    /// Returns what this attempt has used.
     pub(crate) fn sum(&self) -> Spent {
         let [model_calls, tool_calls] =
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
-        let seconds = self.elapsed().as_secs();
+        let seconds = self.started.elapsed().as_secs();
         let counted = lock(&self.counted);
         Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls, seconds }
     }
 
     fn elapsed(&self) -> Duration {
         // The seconds come from a store.
-        Duration::from_secs(self.earlier.load(Ordering::Relaxed)).saturating_add(self.started.elapsed())
+        Duration::from_secs(self.earlier().seconds).saturating_add(self.started.elapsed())
     }
 
-    /// Returns what the whole run has used.
+    /// Returns what this attempt at the whole run has used.
     pub(crate) fn sum_of_run(&self) -> Spent {
         self.outer.as_ref().map_or_else(|| self.sum(), |outer| outer.sum_of_run())
     }

@@ -13,6 +13,8 @@ pub(crate) struct RunOptions {
     pub(crate) cancellation: CancellationToken,
     /// `None` means a new id.
     pub(crate) invocation_id: Option<String>,
+    /// The id that the client gave to the input.
+    pub(crate) message_id: String,
     /// Whether spans contain the messages of model calls.
     pub(crate) traced_messages: bool,
     pub(crate) decisions: Decisions,

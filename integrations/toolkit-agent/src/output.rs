@@ -1,6 +1,7 @@
 //! The outputs of agents and runs.
 
 use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 use toolkit_llm::Messages;
 use toolkit_llm::{FinishReason, Usage};
 
@@ -58,24 +59,43 @@ pub struct RunOutput {
     pub model_calls: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
+    /// What the latest attempt has spent of it: the work since the run began or was last resumed.
+    pub attempt: Spent,
     /// The messages that the run has added, in all attempts.
     pub messages: Messages,
 }
 
-/// What a run has used, even before an interruption.
+/// What a conversation, a run or an attempt has spent.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Spent {
+#[non_exhaustive]
+pub struct Spent {
+    /// The tokens of all model calls.
     #[serde(skip_serializing_if = "Usage::is_empty")]
-    pub(crate) usage: Usage,
+    pub usage: Usage,
+    /// The cost of all model calls.
     #[serde(skip_serializing_if = "is_free")]
-    pub(crate) cost: f64,
-    pub(crate) model_calls: u32,
+    pub cost: f64,
+    /// The number of model calls.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) tool_calls: u32,
-    /// The whole seconds in which processes worked on the run.
+    pub model_calls: u32,
+    /// The number of tool calls.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) seconds: u64,
+    pub tool_calls: u32,
+    /// The whole seconds in which processes worked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seconds: u64,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        let Self { usage, cost, model_calls, tool_calls, seconds } = other;
+        self.usage += usage;
+        self.cost += cost;
+        self.model_calls = self.model_calls.saturating_add(model_calls);
+        self.tool_calls = self.tool_calls.saturating_add(tool_calls);
+        self.seconds = self.seconds.saturating_add(seconds);
+    }
 }
 
 fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
@@ -87,6 +107,10 @@ fn is_free(cost: &f64) -> bool {
 }
 
 impl Spent {
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns the output of a run with these amounts, and defaults otherwise.
     pub(crate) fn output(self) -> RunOutput {
         let Self { usage, cost, model_calls, tool_calls, .. } = self;
@@ -95,9 +119,10 @@ impl Spent {
 }
 
 impl AgentOutput {
-    /// Converts an agent's output into that of its run, which has `spent` and `messages`.
-    pub(crate) fn in_run(self, spent: Spent, messages: Messages) -> RunOutput {
+    /// Converts an agent's output into that of its run, which has `spent` and `messages`, the latest
+    /// `attempt` of it included.
+    pub(crate) fn in_run(self, spent: Spent, attempt: Spent, messages: Messages) -> RunOutput {
         let Self { text, agent, finish, escalate } = self;
-        RunOutput { text, agent, finish, escalate, messages, ..spent.output() }
+        RunOutput { text, agent, finish, escalate, attempt, messages, ..spent.output() }
     }
 }

@@ -33,7 +33,9 @@ pub enum Decision {
     Approve,
     /// The call runs, and so do later calls of the tool that need approval for the same reason.
     ///
-    /// This holds for the open [`Conversation`](crate::Conversation) and its clones, and is not saved.
+    /// This holds for the [`Conversation`](crate::Conversation), its clones, and after it was saved, for those that
+    /// are loaded later. An [erased](crate::Sessions::erase) log and a
+    /// [fork](crate::session::SavedConversation::fork) do not have it.
     ApproveForSession,
     /// The call runs with these arguments.
     Change(serde_json::Value),
@@ -79,8 +81,24 @@ impl Decision {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Decisions(BTreeMap<String, Decision>);
+#[serde(from = "BTreeMap<String, Decision>", into = "BTreeMap<String, Decision>")]
+pub struct Decisions {
+    decisions: BTreeMap<String, Decision>,
+    /// Who has decided, as far as it is known.
+    by: BTreeMap<String, String>,
+}
+
+impl From<BTreeMap<String, Decision>> for Decisions {
+    fn from(decisions: BTreeMap<String, Decision>) -> Self {
+        Self { decisions, ..Self::default() }
+    }
+}
+
+impl From<Decisions> for BTreeMap<String, Decision> {
+    fn from(decisions: Decisions) -> Self {
+        decisions.decisions
+    }
+}
 
 impl Decisions {
     /// Creates an empty set of decisions.
@@ -92,8 +110,22 @@ impl Decisions {
     /// Adds the decision about a call, replacing an earlier one.
     #[must_use]
     pub fn with(mut self, id: impl Into<String>, decision: Decision) -> Self {
-        self.0.insert(id.into(), decision);
+        self.decisions.insert(id.into(), decision);
         self
+    }
+
+    /// Names who has decided those so far that have no name. The log keeps it; JSON does not.
+    #[must_use]
+    pub fn decided_by(mut self, who: impl Into<String>) -> Self {
+        let who = who.into();
+        for id in self.decisions.keys() {
+            self.by.entry(id.clone()).or_insert_with(|| who.clone());
+        }
+        self
+    }
+
+    pub(crate) fn decider(&self, id: &str) -> &str {
+        self.by.get(id).map_or("", String::as_str)
     }
 
     /// Approves a call, so that it runs.
@@ -117,26 +149,26 @@ impl Decisions {
     /// Returns the decision about this call.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Decision> {
-        self.0.get(id)
+        self.decisions.get(id)
     }
 
     /// Returns whether there are no decisions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.decisions.is_empty()
     }
 
     /// Returns whether any decision is about a call inside the agent that the call `id` has called.
     pub(crate) fn are_within(&self, id: &str) -> bool {
         let prefix = format!("{id}/");
-        self.0.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
+        self.decisions.range(prefix.clone()..).next().is_some_and(|(id, _)| id.starts_with(&prefix))
     }
 
     /// Checks that the decisions fit the pending calls.
     pub(crate) fn check(&self, pending: &[PendingCall]) -> Result<(), String> {
         let calls: HashMap<&str, &PendingCall> =
             pending.iter().map(|call| (call.id.as_str(), call)).collect();
-        for (id, decision) in &self.0 {
+        for (id, decision) in &self.decisions {
             let Some(call) = calls.get(id.as_str()) else {
                 let ids: Vec<String> = pending.iter().map(|call| format!("`{}`", call.id)).collect();
                 let listed = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };

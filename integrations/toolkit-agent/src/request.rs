@@ -1,6 +1,6 @@
 //! Requests for runs: the input or the conversation to continue, the place, and the options.
 
-use crate::agent::{Agent, Run};
+use crate::agent::{Agent, Run, RunOwner, Sink};
 use crate::error::{AgentError, RunError};
 use crate::helpers::BoxFuture;
 use crate::limits::Limits;
@@ -13,6 +13,7 @@ use crate::stream::RunStream;
 use crate::structured::{Answer, AnswerStream, Form, TypedOutput};
 use std::any::Any;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use toolkit_core::registry::IntoRegistrySource;
 use toolkit_core::{CancellationToken, RunContext, ToolParams};
 use toolkit_llm::UserMessage;
@@ -85,6 +86,7 @@ impl<'a> Request<'a> {
         run: Run,
     ) -> Result<RunOutput, RunError> {
         let mut conversation = place.open().await?;
+        let run = if input.is_none() { run.continuing(&conversation) } else { run };
         agent.execute(&mut conversation, input, run).await
     }
 }
@@ -110,8 +112,11 @@ impl<T: ToolParams + Send + 'static> RunAnswer for TypedOutput<T> {
         Box::pin(async move {
             let Request { agent, input, place, options, form } = request;
             let answer = Answer::<T>::new(&form)?;
-            let run = Run::new(agent.clone(), options, None);
+            let mut run = Run::new(agent.clone(), options, None);
             let mut conversation = place.open().await?;
+            if input.is_none() {
+                run = run.continuing(&conversation);
+            }
             agent.answer_as(&mut conversation, input, run, &answer).await
         })
     }
@@ -211,6 +216,13 @@ macro_rules! requests {
         }
 
         impl<'a> $request<'a> {
+            /// Runs the agent for an owner, who hears the events.
+            pub(crate) async fn owned(self, owner: Arc<dyn RunOwner>) -> Result<RunOutput, RunError> {
+                let Request { agent, input, place, options, .. } = self.inner;
+                let run = Run::new(agent.clone(), options, Some(Sink::Owner(owner)));
+                Request::answer(agent, input, place, run).await
+            }
+
             /// Asks for a [typed](TypedOutput) answer.
             #[doc(alias("output_type", "structured_output", "extract", "response_format"))]
             pub fn typed<T: ToolParams + Send + 'static>(self) -> $request<'a, TypedOutput<T>> {
@@ -297,6 +309,12 @@ requests! {
 }
 
 impl<A> RunRequest<'_, A> {
+    /// Sets the id that the client has given to the input.
+    pub(crate) fn message_id(mut self, message: String) -> Self {
+        self.inner.options.message_id = message;
+        self
+    }
+
     /// Sets the [place](Place) of the run: `&mut conversation`, or
     /// `sessions.user("ada").conversation("1")`. Default: a new conversation, dropped at the end.
     pub fn on<'a>(self, place: impl Into<Place<'a>>) -> RunRequest<'a, A> {

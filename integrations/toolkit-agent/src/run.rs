@@ -1,10 +1,11 @@
 //! The work of a run: an agent answers in a conversation.
 
 use crate::agent::{Agent, Run};
-use crate::conversation::{Conversation, Stop};
+use crate::conversation::{Conversation, InputId};
 use crate::error::{AgentError, RunError};
 use crate::output::RunOutput;
 use crate::pending::Decisions;
+use crate::session::EndReason;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toolkit_llm::UserMessage;
@@ -29,7 +30,10 @@ impl Agent {
         run: &Run,
     ) -> Result<RunOutput, AgentError> {
         match input {
-            Some(input) => conversation.begin_run(input, run.0.answers_only),
+            Some(input) => {
+                let id = if run.is_outermost() { run.input_id() } else { InputId::default() };
+                conversation.begin_run(input, run.0.answers_only, &id);
+            }
             None => {
                 if run.is_outermost() {
                     check_resumed(&run.0.place.decisions, conversation)?;
@@ -39,8 +43,7 @@ impl Agent {
                     ControlFlow::Continue(_) => {}
                     ControlFlow::Break(output) => {
                         // Save again, because the last save may have failed.
-                        run.0.budget.resume(conversation.spent());
-                        run.save(conversation).await?;
+                        run.save_again(conversation).await?;
                         return Ok(output);
                     }
                 }
@@ -59,15 +62,25 @@ impl Agent {
         drop(working);
         // An agent may have replaced the conversation.
         run.connect(conversation);
+        if run.is_outermost() {
+            // Before the end of the run, whose output has it.
+            conversation.log_spent(|| run.0.budget.sum_of_run());
+        }
         conversation.set_spent(run.0.budget.sum());
         let output = match output {
             Ok(()) => Ok(conversation.end_run()),
             Err(AgentError::Interrupted { .. }) => {
-                conversation.stop_run(Stop::Interrupted);
+                conversation.stop_run(EndReason::Waiting.into());
                 Err(AgentError::Interrupted { pending: conversation.pending() })
             }
+            // The owner continues the run once its store works again.
+            Err(error @ AgentError::Store(_)) if run.is_owned() => Err(error),
+            Err(AgentError::Cancelled) if run.is_owned() && run.is_outermost() => {
+                conversation.cancel_run();
+                Err(AgentError::Cancelled)
+            }
             Err(error) => {
-                conversation.stop_run(if error.keeps_the_turn() { Stop::Dropped } else { Stop::Failed });
+                conversation.stop_run(error.stop());
                 Err(error)
             }
         };
@@ -100,7 +113,11 @@ impl Drop for Working<'_> {
     fn drop(&mut self) {
         if self.is_dropped {
             self.run.connect(self.conversation);
-            self.conversation.stop_run(Stop::Dropped);
+            if self.run.is_owned() {
+                // The process ends, and the next one takes the run over.
+                return;
+            }
+            self.conversation.stop_run(EndReason::Dropped.into());
             if self.run.is_outermost() {
                 self.run.save_dropped(self.conversation);
             }

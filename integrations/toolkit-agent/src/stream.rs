@@ -1,6 +1,6 @@
 //! The events of a run as a stream.
 
-use crate::agent::{Agent, Run};
+use crate::agent::{Agent, Run, Sink};
 use crate::error::{AgentError, RunError};
 use crate::event::RunEvent;
 use crate::helpers::BoxFuture;
@@ -31,7 +31,7 @@ impl<'a> RunStream<'a> {
         F: Future<Output = Result<RunOutput, RunError>> + Send + 'a,
     {
         let (sender, events) = unbounded_channel();
-        let run = Run::new(agent.clone(), options, Some(sender));
+        let run = Run::new(agent.clone(), options, Some(Sink::Stream(sender)));
         // The stream may be polled by a task with another current span.
         let work = in_current(work(run));
         RunStream { run: Some(Box::pin(work)), events, result: None }

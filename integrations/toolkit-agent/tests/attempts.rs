@@ -93,7 +93,7 @@ async fn the_largest_numbers_of_a_log_are_only_large() {
     let mut conversation = Conversation::new("1");
     agent.run("go").on(&mut conversation).await.unwrap_err();
     let mut saved = serde_json::to_value(&conversation).unwrap();
-    let spent = find(&mut saved, "spent").expect("what the run has spent");
+    let spent = find(&mut saved, "attempt_spent").expect("what the run has spent");
     *spent = json!({"seconds": u64::MAX, "model_calls": 2, "tool_calls": 1,
         "usage": {"input_tokens": u64::MAX, "output_tokens": u64::MAX}, "cost": 1e308});
     let conversation = || serde_json::from_value::<Conversation>(saved.clone()).unwrap();

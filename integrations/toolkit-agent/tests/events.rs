@@ -2,7 +2,7 @@
 
 use crate::support::{Nothing, Script, agent, events, question, says, tools};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime};
 use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
 use toolkit_agent::team::ParallelAgent;
@@ -178,10 +178,16 @@ fn anthropic() -> WireModel<Script> {
 async fn pieces(model: impl ChatModel) -> Vec<(String, Vec<String>, String)> {
     let found = events(&agent(model).build().unwrap()).await;
     let mut pieces = BTreeMap::<String, Vec<String>>::new();
+    let mut keys = HashMap::new();
     for event in &found {
         match event {
-            RunEvent::CallStarted { call_id, .. } => drop(pieces.insert(call_id.to_string(), Vec::new())),
-            RunEvent::CallArguments { call_id, piece, .. } => {
+            RunEvent::CallStarted { call_id, key, message_id, .. } => {
+                assert_eq!((&**message_id, &**key), ("1.1", &*format!("1.1.{}", pieces.len())));
+                pieces.insert(call_id.to_string(), Vec::new());
+                keys.insert(call_id.clone(), key.clone());
+            }
+            RunEvent::CallArguments { call_id, key, piece, .. } => {
+                assert_eq!(keys.get(call_id), Some(key));
                 pieces.get_mut(call_id.as_str()).unwrap().push(piece.clone());
             }
             _ => {}
@@ -224,6 +230,30 @@ async fn arguments_are_shown_while_the_model_writes_them() {
     assert_eq!(pieces(scripted).await[0].1.concat(), call.arguments.as_str());
     let whole = ScriptedModel::new().response(ModelResponse::calls([call])).text("3");
     assert_eq!(pieces(whole).await[0].1, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_at_a_message_has_an_id() {
+    let broken = [Ok(StreamEvent::Text("Hel".to_owned())), Err(ModelError::from_status(503, "busy"))];
+    let call = ToolCall::new("a", "add", r#"{"a": 1, "b": 2}"#);
+    let model = ScriptedModel::new().deltas(broken).response(ModelResponse::calls([call])).text("3");
+    let agent = Agent::builder(model).tools(tools()).build().unwrap();
+    let mut ids = Vec::new();
+    for event in events(&agent).await {
+        let id = match event {
+            RunEvent::Text { message_id, .. } | RunEvent::Message { message_id, .. } => {
+                message_id.to_string()
+            }
+            RunEvent::Result { key, .. } => key.to_string(),
+            RunEvent::Tool { key, .. } => key.unwrap(),
+            _ => continue,
+        };
+        if ids.last() != Some(&id) {
+            ids.push(id);
+        }
+    }
+    // The call begins before its message ends.
+    assert_eq!(ids, ["1.1", "1.2.0", "1.2", "1.2.0", "1.3"]);
 }
 
 /// It is one event, which waits for guardrails like streamed text.

@@ -9,8 +9,8 @@ use runs::{RUNS, agent, helper};
 use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
 use toolkit_agent::team::SequentialAgent;
 use toolkit_agent::{Agent, Sessions};
-use toolkit_llm::ScriptedModel;
 use toolkit_llm::transport::WireModel;
+use toolkit_llm::{ModelResponse, Price, ScriptedModel, Usage};
 
 /// Returns a log's number of entries and bytes.
 async fn log_of(agent: &Agent) -> (usize, usize) {
@@ -40,6 +40,38 @@ async fn the_log_of_a_conversation_grows_with_its_runs() {
     let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let size_of_run = log.entries.iter().map(String::len).sum::<usize>() / runs;
     assert!(size_of_run < 700, "{size_of_run} bytes");
+}
+
+/// Returns the bytes of the log of 20 runs of a question and an answer, and of their text.
+async fn small_messages(usage: Usage) -> (usize, usize) {
+    let model = ScriptedModel::new().fallback(move |request| {
+        let hall = request.messages.len();
+        let answer =
+            format!("Hall {hall} is open from ten to six on Sundays, and until nine on most Fridays.");
+        Ok(ModelResponse::text(answer).with_usage(usage))
+    });
+    let guide = Agent::builder(model).name("guide").price(Price::per_million(0.25, 2.0)).build().unwrap();
+    let store = MemoryStore::new();
+    let sessions = Sessions::new(store.clone());
+    for number in 0..20 {
+        let question =
+            format!("When does hall {number} of the museum in the old town open on the next weekend?");
+        guide.run(question).on(sessions.user("ada").conversation("1")).await.unwrap();
+    }
+    let conversation = sessions.user("ada").conversation("1").open().await.unwrap();
+    let text: usize = conversation.messages().iter().map(|message| message.to_text().len()).sum();
+    let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
+    (log.entries.iter().map(String::len).sum(), text)
+}
+
+#[tokio::test]
+async fn a_log_of_small_messages_is_about_three_times_their_size() {
+    // Token counts are in each message and in what its run has spent.
+    for (usage, tenths) in [(Usage::default(), 30), (Usage::new(1_234, 19), 32)] {
+        let (size, text) = small_messages(usage).await;
+        assert!((2_800..3_000).contains(&text), "{text} bytes of text");
+        assert!(10 * size <= tenths * text, "{size} bytes for {text} bytes of text");
+    }
 }
 
 /// Later saves do not repeat it, although a step of the team has it as output.

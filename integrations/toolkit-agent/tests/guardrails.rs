@@ -2,6 +2,7 @@
 
 mod cut;
 mod kept;
+mod past;
 
 use crate::support::{Hesitant, Nothing, agent, assert_sendable, events, transcript};
 use std::sync::Arc;

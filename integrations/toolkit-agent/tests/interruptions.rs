@@ -111,10 +111,11 @@ async fn pending_calls_name_their_agent_their_call_and_their_reason() {
             ("1.1.2", "root", "pay", "waits for approval: it costs money".to_owned()),
         ]
     );
-    // Without a decision, nothing runs.
-    let before = serde_json::to_string(&conversation).unwrap();
-    assert_eq!(pending(decide(&agent, &mut conversation, Decisions::new()).await).len(), 3);
-    assert_eq!(serde_json::to_string(&conversation).unwrap(), before);
+    // Without a decision, nothing runs, although another attempt began.
+    let before = (conversation.pending(), conversation.messages().to_vec(), conversation.spent());
+    assert_eq!(pending(decide(&agent, &mut conversation, Decisions::new()).await), before.0);
+    let after = (conversation.pending(), conversation.messages().to_vec(), conversation.spent());
+    assert_eq!(after, before);
     assert_eq!(runs.counts(), [0, 1]);
 }
 

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod decisions;
+mod past;
 mod team;
 
 use crate::support::{Nothing, question, transcript};
@@ -59,8 +60,8 @@ async fn a_call_can_be_decided_after_its_stream_was_dropped() {
     let sessions = Sessions::default();
     let mut events = agent.run("Paint the door.").on(sessions.user("ada").conversation("1")).stream();
     let id = loop {
-        if let Some(Ok(RunEvent::CallPending { id, .. })) = events.next().await {
-            break id;
+        if let Some(Ok(RunEvent::CallPending { key, .. })) = events.next().await {
+            break key.to_string();
         }
     };
     drop(events);

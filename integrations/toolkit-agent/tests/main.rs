@@ -22,6 +22,7 @@ mod erased;
 mod events;
 #[cfg(all(feature = "anthropic", feature = "genai", feature = "gemini", feature = "openai"))]
 mod faults;
+mod forks;
 mod growth;
 mod guardrails;
 mod hosted;
@@ -45,10 +46,12 @@ mod property;
 ))]
 mod providers;
 mod record;
+mod recovery;
 mod refusals;
 mod requests;
 mod rules;
 mod run_requests;
+mod runs;
 mod secrets;
 mod sendable;
 mod sessions;
@@ -57,6 +60,7 @@ mod soulbot;
 mod speech;
 mod spent;
 mod standard;
+mod status;
 mod stops;
 mod storage;
 mod structured;

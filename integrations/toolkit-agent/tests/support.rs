@@ -12,8 +12,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use toolkit_agent::session::{
-    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, MemoryStore, StateScope,
-    StoreError,
+    ConversationInfo, ConversationKey, ConversationLog, ConversationStore, InboxItem, MemoryStore, Save,
+    StateScope, StoreError, Summary,
 };
 use toolkit_agent::structured::TypedOutput;
 use toolkit_agent::{Agent, AgentBuilder, AgentError, Conversation, PendingCall, RunError, RunEvent};
@@ -253,38 +253,46 @@ impl Watched {
 }
 
 impl ConversationStore for Watched {
-    async fn load(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-    ) -> Result<Option<ConversationLog>, StoreError> {
-        self.store.load(ConversationKey { user, id }).await
+    async fn load(&self, key: ConversationKey<'_>) -> Result<Option<ConversationLog>, StoreError> {
+        self.store.load(key).await
     }
 
-    async fn append(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
+    async fn append(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
         (self.hook)(Access::Append).await?;
-        self.store.append(ConversationKey { user, id }, version, entry).await
+        self.store.append(key, save).await
     }
 
-    async fn replace(
-        &self,
-        ConversationKey { user, id }: ConversationKey<'_>,
-        version: u64,
-        entry: &str,
-    ) -> Result<u64, StoreError> {
-        self.store.replace(ConversationKey { user, id }, version, entry).await
+    async fn replace(&self, key: ConversationKey<'_>, save: Save<'_>) -> Result<u64, StoreError> {
+        self.store.replace(key, save).await
     }
 
     async fn list(&self, user: &str) -> Result<Vec<ConversationInfo>, StoreError> {
         self.store.list(user).await
     }
 
-    async fn delete(&self, ConversationKey { user, id }: ConversationKey<'_>) -> Result<bool, StoreError> {
-        self.store.delete(ConversationKey { user, id }).await
+    async fn unfinished(&self, user: Option<&str>) -> Result<Vec<ConversationInfo>, StoreError> {
+        self.store.unfinished(user).await
+    }
+
+    async fn delete(&self, key: ConversationKey<'_>) -> Result<bool, StoreError> {
+        self.store.delete(key).await
+    }
+
+    async fn put(
+        &self,
+        key: ConversationKey<'_>,
+        name: &str,
+        content: &str,
+    ) -> Result<InboxItem, StoreError> {
+        self.store.put(key, name, content).await
+    }
+
+    async fn inbox(&self, key: ConversationKey<'_>) -> Result<Vec<InboxItem>, StoreError> {
+        self.store.inbox(key).await
+    }
+
+    async fn take(&self, key: ConversationKey<'_>, number: u64) -> Result<bool, StoreError> {
+        self.store.take(key, number).await
     }
 
     async fn load_state(&self, scope: StateScope<'_>) -> Result<BTreeMap<String, Value>, StoreError> {
@@ -296,6 +304,41 @@ impl ConversationStore for Watched {
         self.store.update_state(scope, changes).await?;
         (self.hook)(Access::ValuesSaved).await
     }
+}
+
+/// The conversation that most tests save.
+pub(crate) const KEY: ConversationKey<'static> = ConversationKey { user: "ada", id: "1" };
+
+/// Returns a store with a log of these saves.
+pub(crate) async fn store_of<T: AsRef<str>>(saves: &[T]) -> MemoryStore {
+    let store = MemoryStore::new();
+    let summary = Summary::default();
+    let mut version = 0;
+    for save in saves {
+        let save = save.as_ref();
+        let first = entries_of(save)[0]["n"].as_u64().unwrap();
+        version = store.append(KEY, Save::new(version, save, &summary).with_first(first)).await.unwrap();
+    }
+    store
+}
+
+/// Returns the entries of a save, each as an object with its number `n`, its `node`, its time `at`, and the
+/// `entry`.
+pub(crate) fn entries_of(save: &str) -> Vec<Value> {
+    let mut entries = Vec::new();
+    let mut header = Value::Null;
+    for element in serde_json::Deserializer::from_str(save).into_iter::<Value>() {
+        let element = element.unwrap();
+        if element.get("n").is_some() {
+            header = element;
+            continue;
+        }
+        let mut entry = header.clone();
+        entry["entry"] = element;
+        entries.push(entry);
+        header["n"] = json!(header["n"].as_u64().unwrap() + 1);
+    }
+    entries
 }
 
 /// A tool that asks the program a question.

@@ -1,8 +1,8 @@
 //! The MCP servers of configuration files, as plain data.
 //!
 //! [`ConfigFile`] reads the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini CLI,
-//! Codex, opencode, Amp, Cline, Roo Code, Copilot CLI and LangChain. [`write_entry`] adds a server to a file.
-//! This crate starts and connects nothing.
+//! Codex, opencode, Amp, Cline, Roo Code, Copilot CLI and LangChain. [`write_entry`] adds a server to a file,
+//! and [`remove_entry`] removes it. This crate starts and connects nothing.
 //!
 //! ```
 //! use toolkit_mcp_config::{ConfigFile, Dialect};
@@ -34,7 +34,9 @@ mod entry_reader;
 mod file;
 mod file_rules;
 mod keys;
+mod location;
 mod node;
+mod remove;
 mod resolve;
 mod tool_filter;
 mod variables;
@@ -45,6 +47,7 @@ pub use config_error::{ConfigError, Place};
 pub use dialect::Dialect;
 pub use entry::{ServerEntry, ServerTransport};
 pub use file::ConfigFile;
+pub use remove::remove_entry;
 pub use tool_filter::ServerToolFilter;
 pub use write::write_entry;
 

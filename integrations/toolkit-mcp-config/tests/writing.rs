@@ -1,7 +1,8 @@
 //! Entries written into files.
 
 use crate::{DIALECTS, variable};
-use toolkit_mcp_config::{ConfigFile, Dialect, ServerEntry, ServerTransport, write_entry};
+use std::path::Path;
+use toolkit_mcp_config::{ConfigFile, Dialect, ServerEntry, ServerTransport, remove_entry, write_entry};
 
 #[test]
 fn a_written_entry_is_read_again_in_every_dialect() {
@@ -138,5 +139,45 @@ fn an_entry_of_another_server_gives_it_no_secrets() {
             };
             assert!(!secret.iter().any(|secret| written.contains(secret)), "{written}");
         }
+    }
+}
+
+#[test]
+fn a_removed_entry_leaves_the_rest_of_the_file() {
+    for (dialect, text) in KEPT {
+        let without = remove_entry(text, *dialect, "a").unwrap();
+        assert_eq!(remove_entry(&without, *dialect, "a").unwrap(), without);
+        let file = ConfigFile::read_as(&without, *dialect).unwrap();
+        assert_eq!(file.servers().len(), 1, "{without}");
+        assert_eq!(transport(&without, *dialect, "b"), transport(text, *dialect, "b"), "{without}");
+        assert_eq!(without.contains("[other]\nkey = 1"), text.contains("[other]\nkey = 1"), "{without}");
+    }
+    for dialect in DIALECTS {
+        let other = ServerEntry::new("b", ServerTransport::command("other", ["x"]));
+        let before = write_entry("", dialect, &other).unwrap();
+        let entry = ServerEntry::new("a", ServerTransport::command("server", [""; 0]));
+        let written = write_entry(&before, dialect, &entry).unwrap();
+        assert_eq!(remove_entry(&written, dialect, "a").unwrap(), before, "{dialect:?}");
+        assert_eq!(remove_entry("", dialect, "a").unwrap(), "");
+        assert_eq!(remove_entry(&before, dialect, "a").unwrap(), before, "{dialect:?}");
+    }
+    assert!(remove_entry("{", Dialect::Cursor, "a").is_err());
+}
+
+#[test]
+fn programs_have_their_own_files_and_variables() {
+    let home = Path::new("/home/ada");
+    for dialect in DIALECTS {
+        let own = [dialect.user_file(home), dialect.project_file(home)];
+        for path in own.into_iter().flatten() {
+            assert!(path.starts_with(home), "{path:?}");
+            assert!(path.extension().is_some(), "{path:?}");
+        }
+        let Some(reference) = dialect.variable("WEATHER_TOKEN") else { continue };
+        let entry = ServerEntry::new("a", ServerTransport::command(reference, [""; 0]));
+        let text = write_entry("", dialect, &entry).unwrap();
+        let file = ConfigFile::read_as(&text, dialect).unwrap();
+        let resolved = file.servers()[0].resolve(variable).unwrap();
+        assert_eq!(resolved, ServerTransport::command("t0ken", [""; 0]), "{dialect:?}");
     }
 }

@@ -23,7 +23,8 @@ mod configured_endpoint;
 mod namespaces;
 mod servers;
 
-pub use servers::{McpServers, ServerFailure};
+pub use servers::{McpServers, ServerFailure, client_builder};
 pub use toolkit_mcp_config::{
-    ConfigError, ConfigFile, Dialect, Place, ServerEntry, ServerToolFilter, ServerTransport, write_entry,
+    ConfigError, ConfigFile, Dialect, Place, ServerEntry, ServerToolFilter, ServerTransport, remove_entry,
+    write_entry,
 };

@@ -236,3 +236,8 @@ impl Scope {
         (Self::Session, key)
     }
 }
+
+/// Approves later calls of `tool` that need approval for `reason`, as an approval for the session does.
+pub(crate) fn grant(session: &Session, tool: &str, reason: &str) {
+    session.grants().add(tool, reason);
+}

@@ -1,9 +1,12 @@
 //! Conversion of a `call_deferred` call into a call of its target.
 
 use crate::args::{ObjectText, given_twice};
+use crate::call::ToolCall;
 use crate::definition::{CALL_REASON, Tool, ToolDefinition, asks_for_call_reason};
 use crate::error::{ToolError, Violation, ViolationKind};
+use crate::name::CALL_DEFERRED;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The argument with the name of the target tool.
 pub(super) const TARGET: &str = "_target_tool";
@@ -20,6 +23,16 @@ pub(crate) struct DeferredCall {
 }
 
 type Member = (String, String);
+
+/// Returns the name of the tool that a call means: that of a deferred tool is in the arguments.
+pub(crate) fn target_of(call: &ToolCall) -> Cow<'_, str> {
+    if call.name == CALL_DEFERRED
+        && let Ok(deferred) = DeferredCall::read(call.arguments.as_str())
+    {
+        return Cow::Owned(deferred.target);
+    }
+    Cow::Borrowed(&call.name)
+}
 
 impl DeferredCall {
     /// Parses the arguments of `call_deferred`. Fails if they are no JSON object or name no tool.

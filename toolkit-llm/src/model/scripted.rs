@@ -4,11 +4,12 @@ use super::{
     ChatModel, ChatSpan, ModelError, ModelErrorKind, ModelRequest, ModelStream, OutputFormat, OutputLosses,
 };
 use crate::helpers::lock;
-use crate::message::ModelResponse;
+use crate::message::{Message, ModelResponse};
 use crate::stream::StreamEvent;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use toolkit_core::{RawArguments, ToolCall};
+use toolkit_schema::sample;
 
 type Respond = dyn Fn(&ModelRequest) -> Result<ModelResponse, ModelError> + Send + Sync;
 
@@ -52,6 +53,34 @@ impl ScriptedModel {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a model without a script, which calls each tool once with
+    /// [sample](toolkit_schema::sample) arguments, and then says how many calls it has made.
+    ///
+    /// It finds tools that cannot run at all, such as one whose state is missing.
+    ///
+    /// ```
+    /// use toolkit_ai::llm::{ChatModel, ModelRequest, ScriptedModel};
+    /// use toolkit_ai::prelude::*;
+    ///
+    /// /// Get the weather for a city.
+    /// #[tool]
+    /// fn weather(city: String) -> String {
+    ///     format!("{city}: clear")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let registry = ToolRegistry::from_tools(tools![weather])?;
+    /// let request = ModelRequest::from("Try everything.").with_tools(registry);
+    /// let call = ScriptedModel::every_tool().respond(request).await?.message.calls.remove(0);
+    /// assert_eq!((call.name.as_str(), call.arguments.as_str()), ("weather", r#"{"city":"text"}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn every_tool() -> Self {
+        Self::new().fallback(|request| Ok(call_every_tool(request)))
     }
 
     /// Adds an answer that is text.
@@ -171,6 +200,24 @@ impl ScriptedModel {
     }
 }
 
+fn call_every_tool(request: &ModelRequest) -> ModelResponse {
+    if let Some(Message::Tool(answered)) = request.messages.last() {
+        let failed = answered.results.iter().filter(|result| result.is_error()).count();
+        let count = answered.results.len();
+        return ModelResponse::text(format!("Calls: {count}, failed: {failed}."));
+    }
+    let turn = request.messages.len();
+    let mut calls = Vec::new();
+    for (index, tool) in request.tools.iter_definitions().enumerate() {
+        let arguments = sample(&tool.parameters).to_string();
+        calls.push(ToolCall::new(format!("call_{turn}_{index}"), tool.name.as_str(), arguments));
+    }
+    if calls.is_empty() {
+        return ModelResponse::text("I have no tools.");
+    }
+    ModelResponse::calls(calls)
+}
+
 impl ChatModel for ScriptedModel {
     fn name(&self) -> &str {
         "scripted"
@@ -197,6 +244,18 @@ debug!(ScriptedModel, self, "remaining": self.remaining(), "requests": lock(&sel
 mod tests {
     use super::*;
     use crate::response::FinishReason;
+    use toolkit_core::{ToolError, ToolResult};
+
+    #[tokio::test]
+    async fn results_of_every_tool_are_counted() {
+        let model = ScriptedModel::every_tool();
+        let call = ToolCall::new("call_0", "ping", "{}");
+        let failed = ToolResult::of(&call, Err(ToolError::failed("no")));
+        let answer = model.respond(ModelRequest::new([Message::tool(vec![failed])])).await.unwrap();
+        assert_eq!(answer.message.text, "Calls: 1, failed: 1.");
+        let answer = model.respond(ModelRequest::from("Try everything.")).await.unwrap();
+        assert_eq!(answer.message.text, "I have no tools.");
+    }
 
     #[tokio::test]
     async fn adjacent_calls_form_one_answer() {

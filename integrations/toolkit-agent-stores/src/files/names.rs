@@ -25,14 +25,14 @@ pub(super) fn path_of(folder: &Path, id: &str, ending: &str) -> PathBuf {
     path
 }
 
-/// Returns the id of the conversation at `path`; `None` if `path_of` never returns it.
-pub(super) fn id_of(folder: &Path, path: &Path) -> Option<String> {
+/// Returns the id whose path is `path`; `None` if `path_of` never returns it.
+pub(super) fn id_of(folder: &Path, path: &Path, ending: &str) -> Option<String> {
     let mut name = String::new();
     let mut parts = path.strip_prefix(folder).ok()?.iter().peekable();
     while let Some(part) = parts.next() {
         let part = part.to_str()?;
         let is_last = parts.peek().is_none();
-        name.push_str(if is_last { part.strip_suffix(ENDING)? } else { part.strip_suffix(CONTINUED)? });
+        name.push_str(if is_last { part.strip_suffix(ending)? } else { part.strip_suffix(CONTINUED)? });
     }
     unescape(&name)
 }
@@ -108,7 +108,8 @@ mod tests {
         let folder = Path::new("/f");
         let mut paths: Vec<PathBuf> = ids.iter().map(|id| path_of(folder, id, ENDING)).collect();
         for (id, path) in ids.iter().zip(&paths) {
-            assert_eq!(id_of(folder, path).as_deref(), Some(*id));
+            assert_eq!(id_of(folder, path, ENDING).as_deref(), Some(*id));
+            assert_eq!(id_of(folder, &path_of(folder, id, ""), "").as_deref(), Some(*id));
             for part in path.strip_prefix(folder).unwrap() {
                 let part = part.to_str().unwrap();
                 assert!(part.len() < 140 && part != "." && part != ".." && !part.contains('\\'), "{part}");
@@ -122,8 +123,10 @@ mod tests {
 
     #[test]
     fn foreign_files_are_ignored() {
-        for name in [".tmpAbc", "Readme.md", "a.json", "A.jsonl", "%zz.jsonl", "%61.jsonl", "a%.jsonl"] {
-            assert_eq!(id_of(Path::new("/f"), &Path::new("/f").join(name)), None, "{name}");
+        let names =
+            [".tmpAbc", "Readme.md", "a.json", "a.inbox", "A.jsonl", "%zz.jsonl", "%61.jsonl", "a%.jsonl"];
+        for name in names {
+            assert_eq!(id_of(Path::new("/f"), &Path::new("/f").join(name), ENDING), None, "{name}");
         }
     }
 }

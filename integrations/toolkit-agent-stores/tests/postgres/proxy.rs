@@ -11,7 +11,7 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// Starts a proxy that loses each third answer to a change of a log, and returns client settings and the
+/// Starts a proxy that loses each third answer to a change of a log or an inbox, and returns client settings and the
 /// losses.
 pub(crate) async fn start(config: &str) -> (Config, Arc<AtomicU32>) {
     let server: Config = config.parse().unwrap();
@@ -60,7 +60,8 @@ async fn forward(
             read = from_client.read(&mut request) => {
                 let Ok(length @ 1..) = read else { return };
                 let mut words = request[..length].windows(27);
-                if words.any(|word| word == b"INSERT INTO toolkit_entries") {
+                let changed = [b"INSERT INTO toolkit_entries", b"INSERT INTO toolkit_inbox A"];
+                if words.any(|word| changed.iter().any(|changed| word == *changed)) {
                     is_lost = changes.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
                 }
                 to_server.write_all(&request[..length]).await.unwrap();

@@ -1,8 +1,8 @@
 //! The agents called as tools in one turn, and the run that calls them.
 
 use super::Run;
-use super::call_ids::CallIds;
-use crate::conversation::{Conversation, Log, State, TurnPath};
+use crate::call_ids::CallIds;
+use crate::conversation::{Conversation, EarlierCall, Log, State, TurnPath};
 use crate::event::RunScope;
 use crate::helpers::lock;
 use std::collections::{BTreeMap, HashSet};
@@ -104,11 +104,14 @@ pub(crate) struct CalledAgents(Mutex<Calls>);
 struct Calls {
     log: Option<Arc<Log>>,
     turn: TurnPath,
+    /// The earlier calls of tools that have not been called again.
+    earlier: Vec<EarlierCall>,
     /// The unfinished conversations, by the index of the call.
     conversations: BTreeMap<usize, Called>,
     ids: CallIds,
     working: HashSet<usize>,
-    opened: HashSet<usize>,
+    /// The calls that have begun, with the number of runs in their conversations.
+    opened: BTreeMap<usize, u32>,
     /// How often a call was begun that was already working.
     doubled: usize,
 }
@@ -129,9 +132,11 @@ pub(crate) struct OpenCall {
 }
 
 impl CalledAgents {
-    /// Begins a turn, whose calls are at the path `turn` of the log.
-    pub(crate) fn begin_turn(&self, log: Option<Arc<Log>>, turn: TurnPath) {
-        *lock(&self.0) = Calls { log, turn, ..Calls::default() };
+    /// Begins the unfinished turn of a conversation.
+    pub(crate) fn begin_turn(&self, conversation: &Conversation) {
+        let (log, turn) = (conversation.log(), conversation.turn_path());
+        let earlier = conversation.earlier_calls().to_vec();
+        *lock(&self.0) = Calls { log, turn, earlier, ..Calls::default() };
     }
 
     /// Adds the next call, which the provider calls `given`. Returns the id under which its tool runs.
@@ -159,23 +164,32 @@ impl CalledAgents {
         let is_unfinished = unfinished.is_some();
         let node = called.turn.call(position);
         let mut conversation = Conversation::called(called.log.clone(), &node, unfinished);
-        if !called.opened.insert(position) && !is_unfinished {
-            conversation.reset();
+        if !is_unfinished {
+            conversation = conversation.with_earlier_calls(&called.earlier);
         }
+        if let Some(runs) = called.opened.get(&position).filter(|_| !is_unfinished) {
+            conversation.reset(*runs);
+        }
+        called.opened.entry(position).or_default();
         Some(OpenCall { position, conversation, is_unfinished })
     }
 
-    /// Returns the scope of a working call's events.
-    pub(crate) fn scope(&self, call_id: &str) -> RunScope {
+    /// Begins a call that is already working, in a conversation without a log. Returns the scope of its
+    /// events, too.
+    pub(crate) fn double(&self, call_id: &CallId) -> (RunScope, Conversation) {
         let mut called = lock(&self.0);
         called.doubled += 1;
-        RunScope::Call(format!("{call_id}##{}", called.doubled).into())
+        let number = called.doubled;
+        let key = called.turn.call(called.ids.position(call_id).unwrap_or_default());
+        let conversation = Conversation::called(None, &format!("{key}#{number}"), None);
+        (RunScope::Call(format!("{}##{number}", call_id.as_str()).into()), conversation)
     }
 
     /// Ends the work of a called agent. Its conversation is unfinished if calls in it are pending.
     pub(crate) fn end(&self, position: usize, child: State) {
         let mut called = lock(&self.0);
         called.working.remove(&position);
+        called.opened.insert(position, child.runs());
         if child.is_pending() {
             called.conversations.insert(position, Called { child, has_stopped: true });
         }

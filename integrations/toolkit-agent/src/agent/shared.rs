@@ -1,6 +1,7 @@
 //! The run shared by the agents of a team.
 
 use super::Agent;
+use super::owner::Sink;
 use super::run_end::RunEnd;
 use crate::answer::ExpectedAnswer;
 use crate::conversation::Conversation;
@@ -10,8 +11,8 @@ use crate::helpers::{lock, new_id};
 use crate::limits::Budget;
 use crate::options::RunOptions;
 use crate::pending::Decisions;
+use crate::session::Journal;
 use crate::session::sessions::Sessions;
-use crate::session::{Journal, Save, StoreError};
 use crate::span::{AgentSpan, SpanUsage};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
@@ -20,8 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 use toolkit_core::{CancellationToken, RunContext, registry::RegistrySource};
 use toolkit_llm::__private::Bill;
@@ -64,22 +63,26 @@ pub(crate) struct LogPlace {
     /// Whether calls have a place in the log. Without one, they can neither be decided nor continued.
     pub(crate) is_tracked: bool,
     /// The log for all conversations of a saved run.
-    journal: Option<Arc<Journal>>,
+    pub(super) journal: Option<Arc<Journal>>,
     pub(crate) decisions: Decisions,
 }
 
 #[derive(Default)]
 pub(crate) struct Shared {
-    invocation_id: Arc<str>,
-    events: Option<UnboundedSender<RunEvent>>,
+    pub(super) invocation_id: Arc<str>,
+    /// Whether the program has given the id.
+    pub(super) is_named: bool,
+    /// The id that the client gave to the input.
+    pub(super) message_id: String,
+    pub(super) events: Option<Sink>,
     /// The context of all tool calls, with the `temp:` values of the session.
     pub(crate) context: RunContext,
     pub(crate) traced_messages: bool,
-    end: RunEnd,
+    pub(super) end: RunEnd,
     /// Whether another program or task has saved the conversation, so that nothing more can be saved.
-    is_lost: AtomicBool,
+    pub(super) is_lost: AtomicBool,
     /// Whether a save was given up after [`GRACE`].
-    is_late: AtomicBool,
+    pub(super) is_late: AtomicBool,
     /// The losses already emitted, with their agents.
     emitted_losses: Mutex<HashSet<(String, RequestLoss)>>,
 }
@@ -91,12 +94,15 @@ impl Run {
         self.0.shared.end.set(error)
     }
 
-    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<UnboundedSender<RunEvent>>) -> Self {
+    pub(crate) fn new(root: Agent, options: RunOptions, events: Option<Sink>) -> Self {
         let limits = options.limits.unwrap_or_else(|| root.limits());
+        let is_named = options.invocation_id.is_some();
         let invocation_id = options.invocation_id.map_or_else(new_id, Arc::from);
         let shared = Shared {
             context: options.context.with_invocation_id(invocation_id.clone()),
             invocation_id,
+            is_named,
+            message_id: options.message_id,
             events,
             traced_messages: options.traced_messages,
             ..Shared::default()
@@ -209,39 +215,6 @@ impl Run {
         }
     }
 
-    /// Saves the new entries of a conversation that belongs to sessions. If the run stops meanwhile, the
-    /// save is given up after [`GRACE`].
-    pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        if self.is_outermost() {
-            conversation.set_spent(self.0.budget.sum_of_run());
-        }
-        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
-        let Some(journal) = journal else { return Ok(()) };
-        let budget = self.0.budget.clone();
-        let saved = match journal.save(conversation.session_values(), move || budget.sum_of_run()).await {
-            Save::Ended(saved) => saved,
-            // Boxed, because most saves have ended, and a run's future has room for several.
-            save @ Save::Running(_) => Box::pin(self.until_late(save.finish())).await?,
-            // No task can finish a save that was dropped, so this save is not interrupted.
-            save @ Save::Waiting(_) => save.finish().await,
-        };
-        if saved.as_ref().is_err_and(StoreError::is_conflict) {
-            self.0.shared.is_lost.store(true, Ordering::Relaxed);
-        }
-        Ok(saved?)
-    }
-
-    /// Saves the new entries in a task of its own, because the run's future is dropped.
-    pub(crate) fn save_dropped(&self, conversation: &mut Conversation) {
-        conversation.set_spent(self.0.budget.sum_of_run());
-        let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
-        if let (Some(journal), Ok(runtime)) = (journal.cloned(), Handle::try_current()) {
-            let values = conversation.session_values();
-            let spent = self.0.budget.sum_of_run();
-            runtime.spawn(async move { journal.save(values, move || spent).await.finish().await });
-        }
-    }
-
     /// Returns the id of the run.
     #[must_use]
     pub fn invocation_id(&self) -> &str {
@@ -277,9 +250,11 @@ impl Run {
 
     /// Emits an event. The closure runs only if there is a listener.
     pub(crate) fn emit(&self, event: impl FnOnce() -> RunEvent) {
-        if let Some(events) = &self.0.shared.events {
+        match &self.0.shared.events {
             // Events sent after the listener was dropped are ignored.
-            let _ = events.send(event());
+            Some(Sink::Stream(events)) => drop(events.send(event())),
+            Some(Sink::Owner(owner)) => owner.hear(event()),
+            None => {}
         }
     }
 
@@ -327,7 +302,7 @@ impl Run {
 
     /// Waits for `future`. After the run has stopped, waits another [`GRACE`] at most, or not at all if a
     /// save was already that late.
-    async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
+    pub(super) async fn until_late<T>(&self, future: impl Future<Output = T>) -> Result<T, AgentError> {
         let late = pin!(async {
             let reason = self.stopped().await;
             if !self.0.shared.is_late.load(Ordering::Relaxed) {

@@ -20,12 +20,19 @@ impl State {
         format!("{BRANCH}{}", joined + index)
     }
 
+    /// Returns the index of the parallel agent with this key. `None` for the key of a call.
+    pub(super) fn branch_index(&self, key: &str) -> Option<usize> {
+        let number: usize = key.strip_prefix(BRANCH)?.parse().ok()?;
+        number.checked_sub(self.run.as_ref().map_or(0, |run| run.joined))
+    }
+
     pub(super) fn begin_branch(&mut self, index: usize) {
         let copy = Self {
             history: self.history.copy(),
             run: Some(RunState { is_working: true, ..RunState::default() }),
             runs: self.runs,
             compactions: self.compactions.clone(),
+            origin: self.origin.of_called(),
             ..Self::default()
         };
         self.children.insert(self.branch_key(index), copy);
@@ -53,7 +60,14 @@ impl State {
         for (_, branch) in &mut branches {
             branch.give_up_work(at);
         }
+        let title = self.first_title();
         self.replace_as(&branches);
+        if *self.title == *title {
+            self.title = self.first_title().into();
+        }
+        for (_, branch) in &branches {
+            self.origin.calls.retain(|call| branch.origin.calls.contains(call));
+        }
         let run = self.run();
         let frame = run.frames.last().cloned().unwrap_or_default();
         let joined = run.joined;

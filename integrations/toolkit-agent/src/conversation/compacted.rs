@@ -104,6 +104,12 @@ impl Compactions {
         self.agents.get(agent)
     }
 
+    /// Drops the compactions of conversations with more than `len` messages.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.agents.retain(|_, compacted| compacted.made_at <= len);
+        self.usage_from = self.usage_from.min(len);
+    }
+
     /// Adapts the indexes after the first `removed` messages were removed and `len` are left.
     pub(super) fn remove_first(&mut self, removed: usize, len: usize) {
         if removed > 0 {
@@ -184,6 +190,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::InputId;
     use crate::output::AgentOutput;
     use toolkit_llm::UserMessage;
 
@@ -279,7 +286,7 @@ mod tests {
         let mut conversation = Conversation::new("1");
         conversation.push(Message::user("old"));
         assert_eq!(conversation.unanswered(), [0]);
-        conversation.begin_run("input".into(), false);
+        conversation.begin_run("input".into(), false, &InputId::default());
         assert_eq!(conversation.unanswered(), [1]);
         let running = conversation.start_run();
         conversation.push(Message::assistant("?"));
@@ -289,13 +296,17 @@ mod tests {
         drop(running);
         conversation.push(Message::user("new"));
         assert_eq!(conversation.unanswered(), [5]);
-        conversation.begin_run("question".into(), false);
+        conversation.begin_run("question".into(), false, &InputId::default());
         for (attempt, feedback) in [8, 10].into_iter().enumerate() {
             conversation.push(Message::assistant("wrong"));
-            conversation.begin_run(UserMessage::feedback(format!("feedback {attempt}")), true);
+            conversation.begin_run(
+                UserMessage::feedback(format!("feedback {attempt}")),
+                true,
+                &InputId::default(),
+            );
             assert_eq!(conversation.unanswered(), [6, feedback]);
         }
-        conversation.begin_run("another question".into(), false);
+        conversation.begin_run("another question".into(), false, &InputId::default());
         assert_eq!(conversation.unanswered(), [11]);
         // In the copy for a parallel agent, no run has begun.
         let mut copy = Conversation::new("1");

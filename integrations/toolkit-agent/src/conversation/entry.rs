@@ -1,16 +1,18 @@
 //! The entries of a conversation's log.
 
-use super::Compacted;
-use super::State;
+use super::fork::ForkSource;
+use super::{Compacted, State};
 use crate::output::{AgentOutput, Spent};
 use crate::pending::Decision;
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toolkit_core::error::Pending;
 use toolkit_core::{ToolCall, ToolResult};
 use toolkit_llm::FinishReason;
-use toolkit_llm::{AssistantMessage, Message, NativeMessages, UserMessage};
+use toolkit_llm::{AssistantMessage, Message, NativeMessages, Usage, UserMessage};
 
 /// A change of a conversation. A run and loading apply the same entries.
 ///
@@ -22,9 +24,14 @@ pub(crate) enum Entry {
     Log {
         /// The format's version.
         version: u32,
+        /// The id of the log, which no other log has.
+        #[serde(with = "crate::helpers::shared_text")]
+        id: Arc<str>,
     },
     /// The conversation so far, without entries.
     Snapshot(Box<State>),
+    /// The conversation begins as this one does. A snapshot follows.
+    Forked(ForkSource),
     /// The program has added a message.
     Message(Box<Message>),
     /// The program has removed this number of oldest messages.
@@ -43,17 +50,37 @@ pub(crate) enum Entry {
 
     /// A run begins with the input of a user.
     RunBegan {
+        #[serde(with = "super::short::input")]
         input: UserMessage,
         /// Whether the run repeats the one before after an invalid answer. Then the input is feedback.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_attempt: bool,
+        /// The id of the run.
+        #[serde(default, with = "crate::helpers::shared_text", skip_serializing_if = "str::is_empty")]
+        run: Arc<str>,
+        /// The id that the client gave to the input.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
     },
-    /// A process continues the unfinished run.
+    /// A process continues the unfinished run: another attempt.
     Resumed,
-    /// What the run has spent so far.
-    Spent(Spent),
+    /// What this attempt has spent so far.
+    Spent(#[serde(with = "super::short::spent")] Spent),
     /// The run has stopped without an answer.
     Stopped(Stop),
+    /// The run reads another input at its next turn.
+    Steered {
+        #[serde(with = "super::short::input")]
+        input: UserMessage,
+        /// The id of the input, by which it is submitted once.
+        #[serde(default, with = "crate::helpers::shared_text", skip_serializing_if = "str::is_empty")]
+        run: Arc<str>,
+        /// The id that the client gave to the input.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// The program has given the conversation a title.
+    Titled(String),
     /// The run has ended with the answer of its agent.
     Ended,
 
@@ -64,22 +91,20 @@ pub(crate) enum Entry {
 
     /// An agent begins within the first `depth` working agents.
     AgentBegan {
+        #[serde(default, skip_serializing_if = "is_default")]
         depth: usize,
         agent: String,
         /// The agents of a team, in order. A resumed run must have the same.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         members: Vec<String>,
     },
-    /// The agent within the first `depth` working agents has answered. `text` is missing if it is the
-    /// answer of its last turn, or the latest answer in the messages.
+    /// The agent within the first `depth` working agents has answered. `output` is missing if it is the
+    /// answer of its last turn, or of the last agent within it.
     AgentEnded {
+        #[serde(default, skip_serializing_if = "is_default")]
         depth: usize,
-        agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        text: Option<String>,
-        finish: FinishReason,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        escalate: bool,
+        output: Option<Box<AgentOutput>>,
     },
     /// The innermost agent hands the conversation to another agent.
     Transferred(String),
@@ -96,9 +121,10 @@ pub(crate) enum Entry {
     /// All members of a parallel team have failed. Their messages become part of the conversation.
     BranchesFailed,
 
-    /// An agent calls its model.
+    /// An agent calls its model. `agent` is missing if it is the innermost working one.
     TurnBegan {
-        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         checks_answers: bool,
     },
@@ -110,11 +136,14 @@ pub(crate) enum Entry {
     Result(Box<ToolResult>),
     /// A call waits for the program.
     Pending { call: usize, reason: Pending },
-    /// A pending call may run. `decision` is missing for an agent whose own calls were decided.
+    /// A pending call was decided. `decision` is missing for an agent whose own calls were decided.
     Decided {
         call: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
+        /// Who has decided, if it is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        by: String,
     },
     /// The session changes of the results so far are applied.
     Applied,
@@ -132,6 +161,7 @@ pub(crate) enum Entry {
     },
     /// The turn ends, with the answer of its agent if there is one.
     TurnEnded {
+        #[serde(default, skip_serializing_if = "is_default")]
         verdict: TurnVerdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Box<TurnAnswer>>,
@@ -163,6 +193,7 @@ pub(crate) struct Arrived {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ModelEnd {
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) finish: FinishReason,
     /// Whether the provider knows the empty message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -170,8 +201,10 @@ pub(crate) struct ModelEnd {
     /// Whether `message` continues the pieces that have arrived with calls. Otherwise it replaces them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) continues: bool,
-    /// The message without its agent's name.
+    /// The message without its agent's name and its token counts.
     pub(crate) message: AssistantMessage,
+    #[serde(skip_serializing_if = "Usage::is_empty", with = "super::short::usage")]
+    pub(crate) usage: Usage,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -179,25 +212,43 @@ pub(crate) struct TurnAnswer {
     /// `None` if it is the text of the turn's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    pub(crate) finish: FinishReason,
+    /// `None` if it is that of the turn's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) finish: Option<FinishReason>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) escalate: bool,
 }
 
-/// The end of a run without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stop {
-    Interrupted,
-    /// The run has failed, was cancelled or reached a limit.
-    Failed,
-    Dropped,
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The end of an attempt without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Stop {
+    pub(crate) reason: EndReason,
+    /// Whether another attempt continues the unchanged turn, although the run has failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) keeps_turn: bool,
+}
+
+impl Stop {
+    pub(super) fn ends_turn(&self) -> bool {
+        !self.keeps_turn && !matches!(self.reason, EndReason::Waiting | EndReason::Dropped)
+    }
+}
+
+impl From<EndReason> for Stop {
+    fn from(reason: EndReason) -> Self {
+        Self { reason, keeps_turn: false }
+    }
 }
 
 /// What becomes of a complete turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TurnVerdict {
+    #[default]
     Unchanged,
     /// The answer was accepted. Everything beside it that no guardrail has seen is removed.
     Accepted,
@@ -205,18 +256,4 @@ pub(crate) enum TurnVerdict {
     Replaced(String),
     /// The answer is not shown, because it is invalid or another agent answers.
     Withheld,
-}
-
-impl Entry {
-    /// Creates the entry for the end of an agent. `latest` is the latest answer in the messages.
-    pub(super) fn agent_ended(depth: usize, output: &AgentOutput, latest: &str) -> Self {
-        let AgentOutput { text, agent, finish, escalate } = output;
-        Self::AgentEnded {
-            depth,
-            agent: agent.clone(),
-            text: (text != latest).then(|| text.clone()),
-            finish: finish.clone(),
-            escalate: *escalate,
-        }
-    }
 }

@@ -7,6 +7,7 @@ use super::verdict::{is_answer_call_only, replace_answer, withhold, withhold_alo
 use super::{ModelEnd, TurnAnswer, TurnVerdict};
 use crate::output::AgentOutput;
 use toolkit_core::ToolResult;
+use toolkit_core::error::Pending;
 use toolkit_llm::{AssistantMessage, Message, ToolMessage};
 
 impl State {
@@ -22,6 +23,26 @@ impl State {
             self.children.remove(&key);
         }
         self.turn().add_result(result);
+    }
+
+    /// Starts calls. Their tools then have been called again.
+    pub(super) fn start(&mut self, calls: Vec<usize>) {
+        let Self { turn, origin, .. } = self;
+        let turn = turn.get_or_insert_default();
+        if !origin.calls.is_empty() {
+            for position in &calls {
+                if let Some(call) = turn.message().calls.get(*position) {
+                    origin.forget(call);
+                }
+            }
+        }
+        turn.start(calls);
+    }
+
+    pub(super) fn set_pending(&mut self, position: usize, reason: Pending) {
+        let call = self.turn.as_ref().and_then(|turn| turn.message().calls.get(position));
+        let is_repeated = call.is_some_and(|call| self.origin.has(call));
+        self.turn().set_pending(position, reason, is_repeated);
     }
 
     /// Drops the unfinished turn with the conversations of agents called in it.
@@ -65,6 +86,7 @@ impl State {
     /// Ends the complete turn with a verdict, and its agent's answer if it gives one.
     pub(super) fn end_turn(&mut self, verdict: TurnVerdict, answer: Option<TurnAnswer>, at: u64) {
         let Some(turn) = self.turn.take() else { return };
+        let end = turn.end().map(|end| end.finish.clone());
         let mut turn = self.ended(turn);
         if turn.results.iter().any(|result| result.actions.escalate) {
             self.frame().escalate = true;
@@ -78,6 +100,7 @@ impl State {
         self.add_turn(turn, at);
         if let (Some(TurnAnswer { text, finish, escalate }), Some(agent)) = (answer, agent) {
             let text = text.unwrap_or_else(|| self.history.last_answer().to_owned());
+            let finish = finish.or(end).unwrap_or_default();
             self.frame().answer = Some(AgentOutput { text, agent, finish, escalate });
         }
     }
@@ -126,7 +149,13 @@ impl State {
         self.history.add(Message::Assistant(message), at);
         if is_checked && is_paused {
             // The text is checked with the rest of the answer.
+            let is_first = self.history.unchecked.is_none();
             self.history.unchecked.get_or_insert(index);
+            let run = self.run();
+            if is_first {
+                run.paused.clear();
+            }
+            run.paused.push(run.turns);
         }
         if let Some(given) = given {
             self.history.add(Message::Tool(given), at);

@@ -56,6 +56,19 @@ impl PartialEq for Changed {
 }
 
 impl History {
+    /// Returns the messages without unchecked text before a pause.
+    pub(super) fn shown(&self) -> &[Message] {
+        self.messages.get(..self.unchecked.unwrap_or(usize::MAX).min(self.len())).unwrap_or_default()
+    }
+
+    /// Returns the [shown](Self::shown) messages from the index `begin` on, shared if these are all.
+    pub(super) fn shown_since(&self, begin: usize) -> Messages {
+        match self.shown().get(begin..) {
+            Some(since) if since.len() == self.len() => self.messages.clone(),
+            since => since.unwrap_or_default().to_vec().into(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -108,6 +121,13 @@ impl History {
         let copied = count.min(self.copied.count);
         self.copied.count -= copied;
         self.copied.removed += copied;
+    }
+
+    /// Removes the messages from the index `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.remove(len..self.len().max(len));
+        self.unchecked = self.unchecked.filter(|unchecked| *unchecked < len);
+        self.blocked.retain(|index| *index < len);
     }
 
     pub(super) fn replace(&mut self, index: usize, message: UserMessage) {

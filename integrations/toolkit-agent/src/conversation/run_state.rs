@@ -1,12 +1,16 @@
 //! The state of the latest run of a conversation.
 
 use crate::output::{AgentOutput, Spent};
+use crate::status::EndReason;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunState {
+    #[serde(skip_serializing_if = "str::is_empty", with = "crate::helpers::shared_text")]
+    pub(super) id: Arc<str>,
     /// The index of the first message.
     pub(super) begin: usize,
     /// The index of the original question, if the run repeats an invalid answer.
@@ -22,8 +26,19 @@ pub(crate) struct RunState {
     /// The answer, if the run has ended with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<AgentOutput>,
-    pub(super) spent: Spent,
+    /// How many times a process has begun to work on the run.
+    pub(super) attempts: u32,
+    /// What the attempts before the latest one have spent.
+    #[serde(skip_serializing_if = "Spent::is_zero")]
+    pub(super) earlier_spent: Spent,
+    pub(super) attempt_spent: Spent,
+    /// Why the latest attempt has stopped, and when, in seconds since 1970.
+    pub(super) reason: EndReason,
+    pub(super) stopped_at: u64,
     pub(super) turns: u32,
+    /// The turns with unchecked text before a pause, and maybe earlier ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) paused: Vec<u32>,
     /// The number of parallel agents whose messages have joined the conversation.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) joined: usize,
@@ -37,6 +52,13 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl RunState {
+    /// Returns what all attempts have spent.
+    pub(super) fn spent(&self) -> Spent {
+        let mut spent = self.earlier_spent;
+        spent += self.attempt_spent;
+        spent
+    }
+
     /// Returns the index of the first message, or of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)
@@ -76,4 +98,28 @@ pub(crate) struct Frame {
     /// Whether the agent only asks for another answer after an invalid one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_repair: bool,
+}
+
+impl Frame {
+    /// Checks that an agent can continue this interrupted agent's work.
+    pub(super) fn check_team(&self, agent: &str, members: &[String]) -> Result<(), String> {
+        let was = &self.agent;
+        let change = if was != agent {
+            format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
+        } else if self.members != members {
+            let before = listed(&self.members);
+            format!(
+                "the run was interrupted in the team `{was}` of {before}, which now has {}",
+                listed(members)
+            )
+        } else {
+            return Ok(());
+        };
+        Err(format!("{change}; resume it with the earlier program, or abandon it"))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
 }

@@ -5,34 +5,43 @@ use super::branches::is_branch;
 use super::{Conversation, Entry, Frame, Live, Log, OwnLog, State, Stop};
 use crate::output::{AgentOutput, RunOutput, Spent};
 use crate::pending::PendingCall;
+use crate::status::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use toolkit_core::Session;
-use toolkit_llm::FinishReason;
-use toolkit_llm::UserMessage;
+use toolkit_llm::{FinishReason, UserMessage};
 
-/// The path in a log to a turn's calls.
-#[derive(Debug, Default)]
-pub(crate) struct TurnPath {
-    node: Arc<str>,
-    run: u32,
-    turn: u32,
-}
-
-impl TurnPath {
-    pub(crate) fn call(&self, position: usize) -> String {
-        format!("{}{}.{}.{position}", self.node, self.run, self.turn)
-    }
+/// The ids of an input: that of its run, and the one that the client gave to the message.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InputId {
+    pub(crate) run: Arc<str>,
+    pub(crate) message: String,
 }
 
 impl Conversation {
     /// Begins a run with `input`, and abandons an unfinished one. `is_attempt` tells whether it repeats the
     /// latest one, with feedback as its input.
-    pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool) {
+    pub(crate) fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: &InputId) {
         self.live.depth = 0;
         self.live.resumed = 0;
         self.keep_arrived();
-        self.record(Entry::RunBegan { input, is_attempt });
+        let InputId { run, message } = id.clone();
+        self.record(Entry::RunBegan { input, is_attempt, run, message });
+    }
+
+    /// Returns the id of the latest run, or an empty string.
+    pub(crate) fn run_id(&self) -> Arc<str> {
+        self.state.run.as_ref().map(|run| run.id.clone()).unwrap_or_default()
+    }
+
+    /// Returns what lists tell of the conversation. `None` for that of a called or parallel agent.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        let State { title, origin, .. } = &self.state;
+        self.node.is_empty().then(|| Summary {
+            title: title.clone(),
+            status: self.state.status(),
+            forked_from: origin.source_ids(),
+        })
     }
 
     /// Records that a run works in this conversation, until the returned value is dropped.
@@ -78,13 +87,14 @@ impl Conversation {
     pub(crate) fn continue_run(&mut self) -> ControlFlow<RunOutput, Spent> {
         if let Some(output) = self.finished() {
             let begin = self.begin_of_run();
-            return ControlFlow::Break(output.in_run(self.spent(), self.messages_since(begin)));
+            let messages = self.messages_since(begin);
+            return ControlFlow::Break(output.in_run(self.run_spent(), self.attempt_spent(), messages));
         }
         self.keep_arrived();
         self.record(Entry::Resumed);
         self.live.depth = 0;
         self.live.resumed = self.frames().len();
-        ControlFlow::Continue(self.spent())
+        ControlFlow::Continue(self.run_spent())
     }
 
     /// Returns the output of the latest run, if it has answered and no message was added afterwards.
@@ -117,17 +127,7 @@ impl Conversation {
     /// ```
     #[must_use]
     pub fn latest_run(&self) -> Option<RunOutput> {
-        let run = self.state.run.as_ref()?;
-        let mut messages = self.messages_since(run.first());
-        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
-        if len < messages.len() {
-            messages.truncate(len);
-        }
-        let output = match &run.output {
-            Some(output) => output.clone(),
-            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
-        };
-        Some(output.in_run(run.spent, messages))
+        self.state.latest_run()
     }
 
     /// Ends an answered run, and returns its output.
@@ -138,21 +138,35 @@ impl Conversation {
         self.latest_run().unwrap_or_default()
     }
 
-    pub(crate) fn spent(&self) -> Spent {
-        self.state.spent()
+    /// Returns what all runs have spent.
+    ///
+    /// After a process was killed, its open model call is missing.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let mut spent = self.state.earlier_runs;
+        spent += self.run_spent();
+        spent
     }
 
-    /// Logs what the enclosing run has spent so far, before an entry that tells why.
+    fn run_spent(&self) -> Spent {
+        self.state.run.as_ref().map(RunState::spent).unwrap_or_default()
+    }
+
+    pub(crate) fn attempt_spent(&self) -> Spent {
+        self.state.attempt_spent()
+    }
+
+    /// Logs what the enclosing attempt has spent so far, before an entry that tells why.
     pub(crate) fn log_spent(&self, spent: impl FnOnce() -> Spent) {
         if let Some(log) = &self.log.0 {
             log.spend(spent);
         }
     }
 
-    /// Sets what the run has spent so far. A save writes it.
+    /// Sets what the attempt has spent so far. A save writes it.
     pub(crate) fn set_spent(&mut self, spent: Spent) {
         if let Some(run) = &mut self.state.run {
-            run.spent = spent;
+            run.attempt_spent = spent;
         }
     }
 
@@ -167,7 +181,7 @@ impl Conversation {
     pub(crate) fn enter(&mut self, agent: &str, members: Vec<String>) -> Result<(), String> {
         let depth = self.live.depth;
         match self.frames().get(depth).filter(|_| depth < self.live.resumed) {
-            Some(frame) => check_team(frame, agent, &members)?,
+            Some(frame) => frame.check_team(agent, &members)?,
             None => {
                 self.live.resumed = self.live.resumed.min(depth);
                 self.record(Entry::AgentBegan { depth, agent: agent.to_owned(), members });
@@ -191,8 +205,9 @@ impl Conversation {
         self.live.depth = depth;
         self.live.resumed = self.live.resumed.min(depth);
         if self.frames().len() > depth {
-            let latest = self.state.answer_at(depth);
-            self.record(Entry::agent_ended(depth, output, latest));
+            let is_known = self.state.answer_at(depth) == Some(output);
+            let output = if is_known { None } else { Some(Box::new(output.clone())) };
+            self.record(Entry::AgentEnded { depth, output });
         }
     }
 
@@ -212,16 +227,6 @@ impl Conversation {
         self.id = session.id().into();
         self.session = session.clone();
         self
-    }
-
-    /// Returns the path to the call at `position` of the unfinished turn, for decisions.
-    pub(crate) fn path_of_call(&self, position: usize) -> String {
-        self.turn_path().call(position)
-    }
-
-    pub(crate) fn turn_path(&self) -> TurnPath {
-        let turn = self.state.run.as_ref().map_or(0, |run| run.turns);
-        TurnPath { node: self.node.clone(), run: self.state.runs, turn }
     }
 
     /// Takes the unfinished conversation of an agent called at `position`.
@@ -260,8 +265,10 @@ impl Conversation {
         self.log.0.clone()
     }
 
-    pub(crate) fn reset(&mut self) {
-        self.record(Entry::Snapshot(Box::default()));
+    /// Empties the conversation for another attempt at a call, after `runs` runs of earlier ones.
+    pub(crate) fn reset(&mut self, runs: u32) {
+        let reset = State { runs, ..State::called(&self.state.origin) };
+        self.record(Entry::Snapshot(Box::new(reset)));
     }
 
     pub(crate) fn take_state(&mut self) -> State {
@@ -309,28 +316,23 @@ impl Conversation {
     }
 }
 
-/// Checks that an agent can continue an interrupted agent's work.
-fn check_team(frame: &Frame, agent: &str, members: &[String]) -> Result<(), String> {
-    let was = &frame.agent;
-    let change = if was != agent {
-        format!("the run was interrupted in agent `{was}`, and agent `{agent}` is in its place")
-    } else if frame.members != members {
-        let before = listed(&frame.members);
-        format!("the run was interrupted in the team `{was}` of {before}, which now has {}", listed(members))
-    } else {
-        return Ok(());
-    };
-    Err(format!("{change}; resume it with the earlier program, or abandon it"))
-}
-
-fn listed(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
-}
-
 impl State {
-    pub(super) fn spent(&self) -> Spent {
-        self.run.as_ref().map(|run| run.spent).unwrap_or_default()
+    pub(super) fn latest_run(&self) -> Option<RunOutput> {
+        let run = self.run.as_ref()?;
+        let mut messages = self.history.shown_since(run.first());
+        let len = run.end.map_or(usize::MAX, |end| end.saturating_sub(run.first()));
+        if len < messages.len() {
+            messages.truncate(len);
+        }
+        let output = match &run.output {
+            Some(output) => output.clone(),
+            None => AgentOutput { finish: FinishReason::Interrupted, ..AgentOutput::default() },
+        };
+        Some(output.in_run(run.spent(), run.attempt_spent, messages))
+    }
+
+    pub(super) fn attempt_spent(&self) -> Spent {
+        self.run.as_ref().map(|run| run.attempt_spent).unwrap_or_default()
     }
 
     pub(crate) fn is_pending(&self) -> bool {

@@ -1,13 +1,14 @@
 //! The state of a conversation: a fold over the entries of its log.
 
 use super::Compactions;
-use super::Turn;
+use super::fork::{InputMark, Origin};
 use super::history::History;
-use super::{Entry, Stop};
-use super::{Frame, RunState};
-use crate::output::AgentOutput;
+use super::{Entry, Frame, InputId, RunState, Stop, Turn};
+use crate::output::{AgentOutput, Spent};
+use crate::status::{EndReason, RunStatus};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use toolkit_llm::{Message, UserMessage};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,47 +20,76 @@ pub(crate) struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunState>,
     pub(super) runs: u32,
+    /// What the runs before the latest one have spent.
+    #[serde(skip_serializing_if = "Spent::is_zero")]
+    pub(super) earlier_runs: Spent,
+    /// The ids of the inputs so far.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", with = "crate::helpers::shared_texts")]
+    pub(super) inputs: BTreeSet<Arc<str>>,
+    /// The inputs between turns, by index.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<InputMark>,
+    #[serde(skip_serializing_if = "str::is_empty", with = "crate::helpers::shared_text")]
+    pub(super) title: Arc<str>,
     #[serde(skip_serializing_if = "Compactions::is_empty")]
     pub(super) compactions: Compactions,
     /// The unfinished conversations of agents called as tools, by their call, and of parallel agents.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) children: BTreeMap<String, Self>,
+    #[serde(skip_serializing_if = "Origin::is_empty")]
+    pub(super) origin: Origin,
 }
 
 impl State {
     /// Applies an entry of the conversation at the path `node`. `at` is its time in seconds.
     pub(crate) fn apply_at(&mut self, node: &str, entry: Entry, at: u64) {
-        let keys = node.split('/').filter(|key| !key.is_empty());
-        let target = keys.fold(self, |state, key| state.children.entry(key.to_owned()).or_default());
+        let mut target = self;
+        for key in node.split('/').filter(|key| !key.is_empty()) {
+            let Self { children, origin, .. } = target;
+            target = children.entry(key.to_owned()).or_insert_with(|| Self::called(origin));
+        }
         target.apply(entry, at);
+    }
+
+    /// Creates the state of a called agent's conversation.
+    pub(super) fn called(around: &Origin) -> Self {
+        Self { origin: around.of_called(), ..Self::default() }
     }
 
     pub(crate) fn apply(&mut self, entry: Entry, at: u64) {
         match entry {
-            Entry::Log { .. } | Entry::Values { .. } => {}
+            Entry::Log { .. } | Entry::Forked(_) | Entry::Values { .. } => {}
             Entry::Snapshot(state) => *self = state.attached(),
-            Entry::Message(message) => {
-                self.stop_turn(false, at);
-                self.history.add(*message, at);
-            }
+            Entry::Message(message) => self.add_message(*message, at),
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
             Entry::Abandoned => self.give_up_run(at),
             Entry::Compacted { agent, compacted } => self.compactions.set(&agent, *compacted),
 
-            Entry::RunBegan { input, is_attempt } => self.begin_run(input, is_attempt, at),
+            Entry::RunBegan { input, is_attempt, run, message } => {
+                self.begin_run(input, is_attempt, InputId { run, message }, at);
+            }
+            Entry::Steered { input, run, .. } => self.steer(input, run, at),
+            Entry::Titled(title) => self.title = title.into(),
             Entry::Resumed => self.resume(),
-            Entry::Spent(spent) => self.run().spent = spent,
+            Entry::Spent(spent) => self.run().attempt_spent = spent,
             Entry::Stopped(stop) => self.stop(stop, at),
             Entry::Ended => self.end_run(at),
 
-            Entry::InputReplaced { index, message } => self.history.replace(index, message),
-            Entry::InputBlocked { index } => self.history.block(index),
+            Entry::InputReplaced { index, message } => {
+                let title = title_of(&message);
+                self.retitle(index, &title);
+                self.history.replace(index, message);
+            }
+            Entry::InputBlocked { index } => {
+                self.retitle(index, "");
+                self.history.block(index);
+            }
 
             Entry::AgentBegan { depth, agent, members } => self.begin_agent(depth, agent, members, at),
-            Entry::AgentEnded { depth, agent, text, finish, escalate } => {
-                let text = text.unwrap_or_else(|| self.answer_at(depth).to_owned());
-                self.end_agent(depth, AgentOutput { text, agent, finish, escalate }, at);
+            Entry::AgentEnded { depth, output } => {
+                let output = output.map(|output| *output).or_else(|| self.answer_at(depth).cloned());
+                self.end_agent(depth, output.unwrap_or_default(), at);
             }
             Entry::Transferred(to) => self.frame().transfer = Some(to),
             Entry::AnswerInvalid { count, is_repeated } => {
@@ -77,12 +107,15 @@ impl State {
                 self.frame().failed.clear();
             }
 
-            Entry::TurnBegan { agent, checks_answers } => self.begin_turn(agent, checks_answers, at),
+            Entry::TurnBegan { agent, checks_answers } => {
+                let agent = agent.unwrap_or_else(|| self.innermost().to_owned());
+                self.begin_turn(agent, checks_answers, at);
+            }
             Entry::Call(arrived) => self.turn().arrive(*arrived),
-            Entry::Started(calls) => self.turn().start(calls),
+            Entry::Started(calls) => self.start(calls),
             Entry::Result(result) => self.add_result(*result),
-            Entry::Pending { call, reason } => self.turn().set_pending(call, reason),
-            Entry::Decided { call, decision } => self.turn().decide(call, decision),
+            Entry::Pending { call, reason } => self.set_pending(call, reason),
+            Entry::Decided { call, decision, .. } => self.turn().decide(call, decision),
             Entry::Applied => self.turn().set_applied(),
             Entry::AnswersChecked => self.turn().checks_answers = true,
             Entry::ModelEnded(end) => self.end_message(*end),
@@ -93,6 +126,16 @@ impl State {
                 self.history.remove_paused();
             }
         }
+    }
+
+    /// Returns the path to a call of the conversation at the path `node`.
+    pub(super) fn path_of_call(&self, node: &str, position: usize) -> String {
+        let mut state = self;
+        for key in node.split('/') {
+            state = state.children.get(key).unwrap_or(state);
+        }
+        let key = state.call_key(position);
+        if node.is_empty() { key } else { format!("{node}/{key}") }
     }
 
     /// Notes, after the log was read, which calls of unfinished turns have own entries.
@@ -124,37 +167,78 @@ impl State {
         format!("{}.{turns}.{position}", self.runs)
     }
 
-    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, at: u64) {
-        let before = self.run.as_ref().filter(|_| is_attempt);
-        let question = before.map(RunState::first);
-        let invalid_answers = before.map_or(0, |run| run.invalid_answers);
+    fn begin_run(&mut self, input: UserMessage, is_attempt: bool, id: InputId, at: u64) {
+        let InputId { run: id, message } = id;
+        let mut run = RunState { id: id.clone(), is_working: true, attempts: 1, ..RunState::default() };
+        if let Some(before) = self.run.as_ref().filter(|_| is_attempt) {
+            run.question = Some(before.first());
+            run.invalid_answers = before.invalid_answers;
+            // The repetition belongs to the same attempt of the program.
+            run.attempts = before.attempts;
+            run.earlier_spent = before.earlier_spent;
+            run.attempt_spent = before.attempt_spent;
+            self.run = Some(RunState::default());
+        }
         self.give_up_run(at);
         self.runs += 1;
-        let begin = self.history.len();
-        let run = RunState { begin, question, invalid_answers, is_working: true, ..RunState::default() };
+        run.begin = self.history.len();
+        if !is_attempt && !id.is_empty() {
+            self.marks.push(InputMark { index: run.begin, run: id.clone(), message });
+        }
         self.run = Some(run);
+        self.add_input(input, id, at);
+    }
+
+    fn steer(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
+        self.stop_turn(false, at);
+        self.add_input(input, id, at);
+    }
+
+    fn add_input(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
+        if self.title.is_empty() {
+            self.title = title_of(&input).into();
+        }
+        if !id.is_empty() {
+            self.inputs.insert(id);
+        }
         self.history.add(Message::User(input), at);
+    }
+
+    fn add_message(&mut self, message: Message, at: u64) {
+        self.stop_turn(false, at);
+        if message.is_input() && self.run.as_ref().is_none_or(|run| !run.is_working) {
+            self.marks.push(InputMark { index: self.history.len(), ..InputMark::default() });
+        }
+        self.history.add(message, at);
     }
 
     fn resume(&mut self) {
         let begin = self.history.len();
         if self.run.as_ref().is_none_or(|run| run.end.is_some()) {
+            self.give_up_run_state();
             self.runs += 1;
             self.run = Some(RunState { begin, ..RunState::default() });
         }
-        self.run().is_working = true;
+        let run = self.run();
+        run.is_working = true;
+        run.attempts += 1;
+        run.earlier_spent += std::mem::take(&mut run.attempt_spent);
     }
 
     fn stop(&mut self, stop: Stop, at: u64) {
-        self.run().is_working = false;
-        if stop == Stop::Interrupted
+        let ends_turn = stop.ends_turn();
+        let run = self.run();
+        run.is_working = false;
+        run.stopped_at = at;
+        run.reason = stop.reason;
+        if run.reason == EndReason::Waiting
             && let Some(turn) = &mut self.turn
         {
             // The run's batch has applied the changes of its results.
             turn.set_applied();
         }
         // Pending calls can still be decided.
-        if stop == Stop::Failed && !self.is_pending() {
+        if ends_turn && !self.is_pending() {
             self.stop_turn(false, at);
         }
     }
@@ -205,24 +289,89 @@ impl State {
         self.join_branches(at);
     }
 
-    fn give_up_run(&mut self, at: u64) {
+    pub(super) fn give_up_run(&mut self, at: u64) {
         self.give_up_work(at);
-        self.run = None;
+        self.give_up_run_state();
+    }
+
+    fn give_up_run_state(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.earlier_runs += run.spent();
+        }
+    }
+
+    /// Returns how the latest run stands.
+    pub(super) fn status(&self) -> RunStatus {
+        let Some(state) = &self.run else { return RunStatus::Idle };
+        let run = state.id.clone();
+        if state.is_working {
+            return RunStatus::Working { run, attempt: state.attempts };
+        }
+        if state.end.is_some() {
+            return RunStatus::Ended { run, reason: EndReason::Answered };
+        }
+        let mut calls = Vec::new();
+        self.waiting("", &mut calls);
+        if calls.is_empty() {
+            RunStatus::Ended { run, reason: state.reason.clone() }
+        } else {
+            RunStatus::Waiting { run, since: state.stopped_at, calls }
+        }
+    }
+
+    /// Returns the title that the first input gives.
+    pub(super) fn first_title(&self) -> String {
+        match self.history.messages.first() {
+            Some(Message::User(input)) => title_of(input),
+            _ => String::new(),
+        }
+    }
+
+    /// Gives the conversation another title, if it has that of the input at `index`.
+    fn retitle(&mut self, index: usize, title: &str) {
+        if let Some(Message::User(input)) = self.history.messages.get(index)
+            && !self.title.is_empty()
+            && *self.title == *title_of(input)
+        {
+            self.title = title.into();
+        }
     }
 
     fn remove_first(&mut self, count: usize) {
         let count = count.min(self.history.len());
+        for index in 0..count {
+            self.retitle(index, "");
+        }
         self.history.remove_first(count);
         if let Some(run) = &mut self.run {
             run.remove_first(count);
         }
         self.compactions.remove_first(count, self.history.len());
+        self.marks.retain(|mark| mark.index >= count);
+        self.marks.iter_mut().for_each(|mark| mark.index -= count);
     }
 
-    /// Returns the answer of the last turn of the agent at `depth`, or else the latest answer.
-    pub(super) fn answer_at(&self, depth: usize) -> &str {
-        let frame = self.run.as_ref().and_then(|run| run.frames.get(depth));
-        let answer = frame.and_then(|frame| frame.answer.as_ref());
-        answer.map_or_else(|| self.history.last_answer(), |answer| &answer.text)
+    /// Returns the answer of the last turn of the agent at `depth`, or else of the last agent within it.
+    pub(super) fn answer_at(&self, depth: usize) -> Option<&AgentOutput> {
+        let frame = self.run.as_ref()?.frames.get(depth)?;
+        frame.answer.as_ref().or(frame.output.as_ref())
+    }
+
+    /// Returns the name of the innermost working agent.
+    pub(super) fn innermost(&self) -> &str {
+        let frame = self.run.as_ref().and_then(|run| run.frames.last());
+        frame.map_or("", |frame| &frame.agent)
+    }
+}
+
+/// The most characters of a title that is the beginning of an input.
+const TITLE: usize = 60;
+
+fn title_of(input: &UserMessage) -> String {
+    let text = input.to_text();
+    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
     }
 }

@@ -1,16 +1,19 @@
 //! Conversations as JSON and as logs.
 
 use super::Entry;
-use super::log::ReadLine;
+use super::log::Header;
 use super::{Conversation, OwnLog, State};
 use super::{Log, Position, VERSION};
 use crate::helpers::lock;
+use crate::pending::Decision;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
+use toolkit_core::__private::{grant, target_of};
 use toolkit_core::Session;
+use toolkit_core::error::Pending;
 
 #[derive(Deserialize)]
 pub(super) struct Stored {
@@ -56,13 +59,13 @@ impl TryFrom<Stored> for Conversation {
     }
 }
 
+const OLD: &str =
+    "it was saved by an unreleased version of toolkit-agent, whose format is not read; delete it";
+
 fn check_version(version: u32) -> Result<(), String> {
     match version {
         VERSION => Ok(()),
-        0 => {
-            Err("it was saved by an unreleased version of toolkit-agent, whose format is not read; delete it"
-                .to_owned())
-        }
+        0 => Err(OLD.to_owned()),
         newer => Err(format!(
             "it has version {newer} of the format, and this version of toolkit-agent reads version {VERSION}; read it \
              with a newer one"
@@ -88,56 +91,148 @@ fn unreadable(number: u64, name: &str, error: &serde_json::Error) -> String {
     format!("entry {number} is damaged: {error}")
 }
 
+/// Reads the entries of a log, one save after the other.
+#[derive(Default)]
+pub(crate) struct LogReader {
+    /// The number of the next entry.
+    pub(super) next: u64,
+    header: Option<Header>,
+    /// The id of the log, once its first entry was read.
+    pub(crate) id: Arc<str>,
+}
+
+impl LogReader {
+    /// Returns the number of the next entry.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Reads the entries of a save.
+    ///
+    /// # Errors
+    /// As those of [`read_save`](Self::read_save).
+    pub(crate) fn entries(&mut self, save: &str) -> Result<Vec<ReadEntry>, String> {
+        let mut entries = Vec::new();
+        self.read_save(save, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// Reads the entries of a save with their numbers, and gives each to `read`.
+    ///
+    /// # Errors
+    /// A message if the log has another format, or if an entry is missing, repeated or damaged.
+    pub(crate) fn read_save(
+        &mut self,
+        save: &str,
+        mut read: impl FnMut(ReadEntry) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.header = None;
+        for element in serde_json::Deserializer::from_str(save).into_iter::<Value>() {
+            let element = element.map_err(|error| error.to_string())?;
+            if element.get("n").is_some() {
+                self.read_header(element)?;
+                continue;
+            }
+            let number = self.next;
+            let Some(Header { at, node, .. }) = self.header.as_ref() else {
+                return Err(OLD.to_owned());
+            };
+            let (at, node) = (*at, node.clone());
+            if number == 0 {
+                let version = element.pointer("/log/version").and_then(Value::as_u64).unwrap_or_default();
+                check_version(u32::try_from(version).unwrap_or(u32::MAX))?;
+            }
+            let name = entry_name(&element).unwrap_or_default().to_owned();
+            let entry = serde_json::from_value(element).map_err(|error| unreadable(number, &name, &error))?;
+            if let Entry::Log { id, .. } = &entry {
+                if number == 0 {
+                    self.id = id.clone();
+                    self.next += 1;
+                    continue;
+                }
+                return Err(format!(
+                    "entry {number} begins another log, so two logs are in one; restore it from a copy"
+                ));
+            }
+            self.next += 1;
+            read(ReadEntry { number, at, node, entry })?;
+        }
+        Ok(())
+    }
+
+    fn read_header(&mut self, element: Value) -> Result<(), String> {
+        if element.get("entry").is_some() {
+            return Err(OLD.to_owned());
+        }
+        let number = self.next;
+        let header: Header = serde_json::from_value(element)
+            .map_err(|error| format!("the header of entry {number} is damaged: {error}"))?;
+        if header.n != number {
+            return Err(format!("entry {number} of its log is missing; entry {} is in its place", header.n));
+        }
+        self.header = Some(header);
+        Ok(())
+    }
+}
+
+/// An entry of a log that was read.
+pub(crate) struct ReadEntry {
+    pub(crate) number: u64,
+    /// The time, in milliseconds since 1970.
+    pub(crate) at: u64,
+    pub(crate) node: String,
+    pub(crate) entry: Entry,
+}
+
 impl Conversation {
-    /// Reads a conversation from the entries of a log in `store`.
+    /// Reads a conversation from the saves of a log in `store`.
     ///
     /// # Errors
     /// A message if the log has another format, or if an entry is missing, repeated or damaged.
     pub(crate) fn read(
         id: &str,
-        entries: &[String],
+        saves: &[String],
         store: Weak<dyn Any + Send + Sync>,
         version: u64,
     ) -> Result<Self, String> {
         let mut conversation = Self::new(id);
-        let mut next = 0;
-        for entry in entries {
-            for line in serde_json::Deserializer::from_str(entry).into_iter::<Value>() {
-                let line = line.map_err(|error| error.to_string())?;
-                conversation.read_line(line, next)?;
-                next += 1;
+        let mut reader = LogReader::default();
+        for save in saves {
+            for entry in reader.entries(save)? {
+                conversation.replay(entry);
             }
         }
         conversation.state.note_entries();
         let values = conversation.session.store().snapshot();
-        let spent = conversation.state.spent();
-        let position = Mutex::new(Position::after(store, version, next, values, spent));
-        conversation.log = OwnLog(Some(Arc::new(Log { position, ..Log::default() })));
+        let spent = conversation.state.attempt_spent();
+        let mut position = Position::after(store, version, reader.next, values, spent);
+        position.id = reader.id;
+        position.summary = conversation.summary().unwrap_or_default();
+        conversation.log = OwnLog(Some(Arc::new(Log { position: Mutex::new(position), ..Log::default() })));
         Ok(conversation)
     }
 
-    fn read_line(&mut self, line: Value, next: u64) -> Result<(), String> {
-        if next == 0 {
-            let version = line.pointer("/entry/log/version").and_then(Value::as_u64).unwrap_or_default();
-            check_version(u32::try_from(version).unwrap_or(u32::MAX))?;
-        }
-        let name = line.get("entry").and_then(entry_name).unwrap_or_default().to_owned();
-        let read = serde_json::from_value(line);
-        let ReadLine { n, at, node, entry } = read.map_err(|error| unreadable(next, &name, &error))?;
-        if n != next {
-            return Err(format!("entry {next} of its log is missing; entry {n} is in its place"));
-        }
-        if next > 0 && matches!(entry, Entry::Log { .. }) {
-            return Err(format!(
-                "entry {next} begins another log, so two logs are in one; restore it from a copy"
-            ));
-        }
+    pub(super) fn replay(&mut self, ReadEntry { at, node, entry, .. }: ReadEntry) {
         if let Entry::Values { set, removed } = &entry {
             set.iter().for_each(|(key, value)| self.session.store().set(key.as_str(), value.clone()));
             removed.iter().for_each(|key| self.session.store().remove(key));
         }
+        if let Entry::Decided { call, decision: Some(Decision::ApproveForSession), .. } = &entry {
+            self.grant(&node, *call);
+        }
         self.state.apply_at(&node, entry, at / 1_000);
-        Ok(())
+    }
+
+    /// Approves later calls of a tool, because its pending call was approved for the session.
+    fn grant(&self, node: &str, position: usize) {
+        let Some(turn) = self.state.at_node(node).and_then(|state| state.turn.as_ref()) else { return };
+        let Some(call) = turn.message().calls.get(position) else { return };
+        if let Some(Pending::Approval { reason, .. }) = turn.pending(position) {
+            grant(&self.session, &target_of(call), reason);
+        }
     }
 
     /// Returns the position in a log that contains only the conversation as it is.

@@ -2,10 +2,12 @@
 
 mod logs;
 
+use super::log::Header;
 use super::*;
 use crate::helpers::lock;
 use crate::output::AgentOutput;
 use crate::pending::Decision;
+use crate::status::EndReason;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -17,11 +19,21 @@ fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "add", "{}")
 }
 
-fn entries_of(json: &[u8]) -> Vec<String> {
-    serde_json::Deserializer::from_slice(json)
-        .into_iter::<Value>()
-        .map(|entry| entry.unwrap().to_string())
-        .collect()
+/// Returns the entries of a save, each as a save of its own.
+fn saves_of(json: &[u8]) -> Vec<String> {
+    let mut saves = Vec::new();
+    let mut header = None;
+    for element in serde_json::Deserializer::from_slice(json).into_iter::<Value>() {
+        let element = element.unwrap();
+        if element.get("n").is_some() {
+            header = Some(serde_json::from_value::<Header>(element).unwrap());
+            continue;
+        }
+        let header = header.as_mut().expect("a header before each entry");
+        saves.push(format!("{} {element}", serde_json::to_string(header).unwrap()));
+        header.n += 1;
+    }
+    saves
 }
 
 #[test]
@@ -57,12 +69,12 @@ fn settling_answers_every_call_of_an_unfinished_turn() {
 fn a_decided_call_has_not_run_before_it_is_started_again() {
     let reason = ToolError::needs_approval("pay", "it costs money").pending().unwrap().clone();
     let mut turn = State::default();
-    turn.apply(Entry::TurnBegan { agent: "root".to_owned(), checks_answers: false }, 0);
+    turn.apply(Entry::TurnBegan { agent: Some("root".to_owned()), checks_answers: false }, 0);
     turn.apply(Entry::Call(Box::new(Arrived { call: Some(call("a")), ..Arrived::default() })), 0);
     let steps = [
         (Entry::Started(vec![0]), true),
         (Entry::Pending { call: 0, reason }, false),
-        (Entry::Decided { call: 0, decision: Some(Decision::Approve) }, false),
+        (Entry::Decided { call: 0, decision: Some(Decision::Approve), by: String::new() }, false),
         (Entry::Started(vec![0]), true),
     ];
     for (entry, may_have_run) in steps {
@@ -152,7 +164,12 @@ fn change() -> impl Strategy<Value = Change> {
         TurnVerdict::Replaced("no".to_owned()),
         TurnVerdict::Withheld,
     ];
-    let stops = [Stop::Interrupted, Stop::Failed, Stop::Dropped];
+    let stops = [
+        EndReason::Waiting.into(),
+        EndReason::Cancelled.into(),
+        EndReason::Dropped.into(),
+        Stop { reason: EndReason::Cancelled, keeps_turn: true },
+    ];
     let leaf = prop_oneof![
         2 => Just(Change::Message),
         1 => Just(Change::Input),
@@ -188,9 +205,9 @@ fn apply(conversation: &mut Conversation, change: &Change) {
         Change::Input => conversation.push(Message::user("And?")),
         Change::Block(index) => conversation.block_input(*index),
         Change::Keep(max) => conversation.keep_latest(*max),
-        Change::Run => conversation.begin_run("Hi.".into(), false),
+        Change::Run => conversation.begin_run("Hi.".into(), false, &InputId::default()),
         Change::Resume => drop(conversation.continue_run()),
-        Change::Stop(stop) => conversation.stop_run(*stop),
+        Change::Stop(stop) => conversation.stop_run(stop.clone()),
         Change::Abandon => conversation.abandon(),
         Change::Enter(agent) => {
             let _ = conversation.enter(&agent.to_string(), vec!["x".to_owned(), "y".to_owned()]);
@@ -241,7 +258,7 @@ fn apply(conversation: &mut Conversation, change: &Change) {
         Change::Pending(position) => {
             conversation.add_result(result(Err(ToolError::deferred("add"))).with_position(*position));
         }
-        Change::Decide(position) => conversation.decide(*position, None),
+        Change::Decide(position) => conversation.decide(*position, None, ""),
         Change::EndTurn(verdict) => conversation.end_turn(verdict.clone()),
         Change::StopTurn(is_kept) => conversation.stop_turn(*is_kept),
         Change::Branch(index, change) => {
@@ -267,9 +284,9 @@ proptest! {
         let log = conversation.log_in(&Arc::downgrade(&store));
         for change in changes {
             apply(&mut conversation, &change);
-            let entries = entries_of(&lock(&log.position).unsaved);
-            let loaded = Conversation::read("1", &entries, Arc::downgrade(&store), 1).unwrap();
-            prop_assert_eq!(&loaded.state, &conversation.state, "{:?}", entries);
+            let save = String::from_utf8(lock(&log.position).unsaved.clone()).unwrap();
+            let loaded = Conversation::read("1", std::slice::from_ref(&save), Arc::downgrade(&store), 1).unwrap();
+            prop_assert_eq!(&loaded.state, &conversation.state, "{}", save);
             let json = serde_json::to_string(&conversation).unwrap();
             let restored: Conversation = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(&restored.state, &conversation.state, "{}", json);

@@ -29,6 +29,9 @@ pub(crate) struct Turn {
     /// The started calls that waited, and were not started again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     waited: BTreeSet<usize>,
+    /// The waiting calls of tools that were not called again since a fork.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    repeated: BTreeSet<usize>,
     #[serde(skip)]
     without_entries: WithoutEntries,
     /// The decisions about calls that run, for a rerun after a crash.
@@ -38,7 +41,7 @@ pub(crate) struct Turn {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unapplied: Vec<usize>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) checks_answers: bool,
+    pub(crate) checks_answers: bool,
     /// The end of the message, once it has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<TurnEnd>,
@@ -101,9 +104,10 @@ impl Turn {
     }
 
     pub(super) fn end_message(&mut self, end: ModelEnd) {
-        let ModelEnd { finish, is_kept, continues, mut message } = end;
+        let ModelEnd { finish, is_kept, continues, mut message, usage } = end;
         let known = std::mem::take(&mut self.message);
         message.agent = known.agent;
+        message.usage = usage;
         if continues {
             message.text.insert_str(0, &known.text);
             message.reasoning.insert_str(0, &known.reasoning);
@@ -124,6 +128,7 @@ impl Turn {
     pub(super) fn start(&mut self, calls: Vec<usize>) {
         if !self.waited.is_empty() {
             self.waited.retain(|call| !calls.contains(call));
+            self.repeated.retain(|call| !calls.contains(call));
         }
         if let Some(without) = self.without_entries.0.as_mut().filter(|without| !without.is_empty()) {
             without.retain(|call| !calls.contains(call));
@@ -151,7 +156,16 @@ impl Turn {
         self.sort();
     }
 
-    pub(super) fn set_pending(&mut self, call: usize, reason: Pending) {
+    /// Returns whether the call at `position` waits because its tool has earlier calls.
+    pub(crate) fn is_repeated(&self, position: usize) -> bool {
+        self.repeated.contains(&position)
+    }
+
+    /// `is_repeated` tells whether its tool has earlier calls.
+    pub(super) fn set_pending(&mut self, call: usize, reason: Pending, is_repeated: bool) {
+        if is_repeated {
+            self.repeated.insert(call);
+        }
         self.decided.remove(&call);
         self.waited.insert(call);
         self.pending.insert(call, reason);
@@ -159,7 +173,10 @@ impl Turn {
 
     pub(super) fn decide(&mut self, call: usize, decision: Option<Decision>) {
         self.pending.remove(&call);
-        if let Some(decision) = decision {
+        // An approval to call the tool again is none for its permissions.
+        if let Some(decision) = decision
+            && !self.is_repeated(call)
+        {
             self.decided.insert(call, decision);
         }
     }

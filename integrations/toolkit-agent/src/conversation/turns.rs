@@ -23,7 +23,8 @@ impl Conversation {
 
     pub(crate) fn begin_turn(&mut self, agent: &str, checks_answers: bool) {
         self.keep_arrived();
-        self.record(Entry::TurnBegan { agent: agent.to_owned(), checks_answers });
+        let agent = if agent == self.state.innermost() { None } else { Some(agent.to_owned()) };
+        self.record(Entry::TurnBegan { agent, checks_answers });
     }
 
     pub(crate) fn push_text(&mut self, piece: &str) {
@@ -70,11 +71,12 @@ impl Conversation {
     /// `is_kept` tells whether the provider knows the message although it is empty.
     pub(crate) fn end_message(&mut self, mut message: AssistantMessage, finish: FinishReason, is_kept: bool) {
         message.agent.clear();
+        let usage = take(&mut message.usage);
         let mut arrived = take(&mut self.live.arrived);
         let known = self.turn_message().filter(|known| !known.calls.is_empty());
         let end = match known.and_then(|known| rest(known, &mut arrived, &message)) {
-            Some(message) => ModelEnd { finish, is_kept, continues: true, message },
-            None => ModelEnd { finish, is_kept, continues: false, message },
+            Some(message) => ModelEnd { finish, is_kept, continues: true, message, usage },
+            None => ModelEnd { finish, is_kept, continues: false, message, usage },
         };
         self.record(Entry::ModelEnded(Box::new(end)));
     }
@@ -97,12 +99,10 @@ impl Conversation {
         self.record(Entry::Result(Box::new(result)));
     }
 
-    /// Adds a result for a call that has not begun, because the run stops.
-    pub(crate) fn add_not_started(&mut self, position: usize) {
-        let call = self.turn_message().and_then(|message| message.calls.get(position));
-        if let Some(result) = call.map(|call| ToolResult::of(call, Err(not_started(call)))) {
-            self.add_result(result.with_position(position));
-        }
+    /// Returns the result of a call that has not begun, because the run stops.
+    pub(crate) fn not_started(&self, position: usize) -> Option<ToolResult> {
+        let call = self.turn_message()?.calls.get(position)?;
+        Some(ToolResult::of(call, Err(not_started(call))).with_position(position))
     }
 
     pub(crate) fn check_answers(&mut self) {
@@ -112,10 +112,18 @@ impl Conversation {
     }
 
     /// Notes that a pending call was decided and runs.
-    pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>) {
+    pub(crate) fn decide(&mut self, call: usize, decision: Option<Decision>, by: &str) {
         if self.turn().is_some_and(|turn| turn.pending(call).is_some()) {
-            self.record(Entry::Decided { call, decision });
+            self.record(Entry::Decided { call, decision, by: by.to_owned() });
+            self.take_decision(call);
         }
+    }
+
+    /// Adds the result that a decision gives a pending call, and notes who has decided.
+    pub(crate) fn note_decided(&mut self, call: usize, decision: Decision, by: &str) {
+        // After the result: a call whose decision alone is in the log would run.
+        self.record(Entry::Decided { call, decision: Some(decision), by: by.to_owned() });
+        self.take_decision(call);
     }
 
     /// Applies the session changes that a stopped run has left in the turn's results.
@@ -156,8 +164,10 @@ impl Conversation {
         };
         let is_known = !output.text.is_empty() && said == Some(output.text.as_str());
         let text = if is_known { None } else { Some(output.text.clone()) };
-        let answer =
-            Some(Box::new(TurnAnswer { text, finish: output.finish.clone(), escalate: output.escalate }));
+        let end = self.turn().and_then(Turn::end);
+        let is_of_turn = end.is_some_and(|end| end.finish == output.finish);
+        let finish = if is_of_turn { None } else { Some(output.finish.clone()) };
+        let answer = Some(Box::new(TurnAnswer { text, finish, escalate: output.escalate }));
         self.record(Entry::TurnEnded { verdict, answer });
     }
 
@@ -200,7 +210,6 @@ fn rest(
     let mut rest = AssistantMessage::text(text).with_calls(calls);
     rest.reasoning = reasoning;
     rest.answer_tool.clone_from(&message.answer_tool);
-    rest.usage = message.usage;
     rest.native = native;
     rest.paused = message.paused;
     rest.differs_from_server = message.differs_from_server;

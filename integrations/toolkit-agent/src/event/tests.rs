@@ -1,7 +1,7 @@
 //! Tests that every event equals the event deserialized from its JSON.
 
 use super::*;
-use crate::guardrail::GuardAction;
+use crate::event::GuardAction;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolkit_core::schema::SchemaLoss;
@@ -123,22 +123,39 @@ fn within() -> impl Strategy<Value = Vec<RunScope>> {
     prop::collection::vec(scope, 0..4)
 }
 
-fn event() -> impl Strategy<Value = RunEvent> {
-    let pieces = (text(), text(), text(), within()).prop_flat_map(|(agent, text, call_id, within)| {
+/// Events that have only texts.
+fn text_event() -> impl Strategy<Value = RunEvent> {
+    (text(), text(), text(), within()).prop_flat_map(|(agent, text, call_id, within)| {
+        let message_id: Arc<str> = call_id.as_str().into();
+        let key: Arc<str> = format!("{call_id}.0").into();
         let call_id = CallId::from(call_id);
         prop::sample::select(vec![
             RunEvent::AgentStarted { agent: agent.clone(), within: within.clone() },
             RunEvent::ModelCalled { agent: agent.clone(), model: text.clone(), within: within.clone() },
-            RunEvent::Text { agent: agent.clone(), text: text.clone(), within: within.clone() },
-            RunEvent::Reasoning { agent: agent.clone(), text: text.clone(), within: within.clone() },
+            RunEvent::Text {
+                agent: agent.clone(),
+                message_id: message_id.clone(),
+                text: text.clone(),
+                within: within.clone(),
+            },
+            RunEvent::Reasoning {
+                agent: agent.clone(),
+                message_id: message_id.clone(),
+                text: text.clone(),
+                within: within.clone(),
+            },
             RunEvent::CallStarted {
                 agent: agent.clone(),
+                message_id: message_id.clone(),
+                key: key.clone(),
                 call_id: call_id.clone(),
                 tool: text.clone(),
                 within: within.clone(),
             },
             RunEvent::CallArguments {
                 agent: agent.clone(),
+                message_id,
+                key,
                 call_id,
                 piece: text.clone(),
                 within: within.clone(),
@@ -179,29 +196,38 @@ fn event() -> impl Strategy<Value = RunEvent> {
             RunEvent::BranchFailed { agent: agent.clone(), error: text, within: within.clone() },
             RunEvent::AgentEnded { agent, within },
         ])
-    });
+    })
+}
+
+fn event() -> impl Strategy<Value = RunEvent> {
     prop_oneof![
-        4 => pieces,
-        1 => (text(), tool_event(), within())
-            .prop_map(|(agent, event, within)| RunEvent::Tool { agent, event: Box::new(event), within }),
+        4 => text_event(),
+        1 => (text(), prop::option::of(text()), tool_event(), within()).prop_map(|(agent, key, event, within)| {
+            RunEvent::Tool { agent, key, event: Box::new(event), within }
+        }),
         1 => (text(), value(), prop::option::of(value()), within()).prop_map(|(agent, arguments, output, within)| {
             let mut call = HostedCall::default();
             agent.clone_into(&mut call.id);
             call.arguments = arguments;
             call.output = output.filter(|output| !output.is_null());
-            RunEvent::HostedCall { agent, call: Box::new(call), within }
+            let message_id = agent.as_str().into();
+            RunEvent::HostedCall { agent, message_id, call: Box::new(call), within }
         }),
-        1 => (text(), result(), within())
-            .prop_map(|(agent, result, within)| RunEvent::Result { agent, result: Box::new(result), within }),
+        1 => (text(), text(), result(), within()).prop_map(|(agent, key, result, within)| {
+            RunEvent::Result { agent, key: key.into(), result: Box::new(result), within }
+        }),
         1 => (text(), pending(), within()).prop_map(|(agent, error, within)| RunEvent::CallPending {
-            id: format!("{agent}#2"),
+            key: format!("{agent}.2").into(),
             call_id: agent.as_str().into(),
             agent,
             reason: error.pending().unwrap().clone(),
             within,
         }),
-        1 => (message(), within())
-            .prop_map(|(message, within)| RunEvent::Message { message: Box::new(message), within }),
+        1 => (text(), message(), within()).prop_map(|(id, message, within)| RunEvent::Message {
+            message_id: id.into(),
+            message: Box::new(message),
+            within,
+        }),
         1 => (text(), value(), within())
             .prop_map(|(name, data, within)| RunEvent::Custom { name, data, within }),
         1 => output().prop_map(|output| RunEvent::Finished { output: Box::new(output) }),
@@ -230,17 +256,25 @@ fn events_are_written_as_before() {
     let agent = || "a".to_owned();
     let cases = [
         (
-            RunEvent::Text { agent: agent(), text: "hi".to_owned(), within: Vec::new() },
-            json!({"type": "text", "agent": "a", "text": "hi"}),
+            RunEvent::Text {
+                agent: agent(),
+                message_id: "1.2".into(),
+                text: "hi".to_owned(),
+                within: Vec::new(),
+            },
+            json!({"type": "text", "agent": "a", "message_id": "1.2", "text": "hi"}),
         ),
         (
             RunEvent::CallArguments {
                 agent: agent(),
+                message_id: "b1/1.2".into(),
+                key: "b1/1.2.0".into(),
                 call_id: "c".into(),
                 piece: "{".to_owned(),
                 within: vec![RunScope::Branch(1), RunScope::Call("x".into())],
             },
-            json!({"type": "call_arguments", "agent": "a", "call_id": "c", "piece": "{",
+            json!({"type": "call_arguments", "agent": "a", "message_id": "b1/1.2", "key": "b1/1.2.0",
+                "call_id": "c", "piece": "{",
                 "within": [{"branch": 1}, {"call": "x"}]}),
         ),
     ];

@@ -28,7 +28,7 @@ impl LlmAgent {
         let mut request = self.fitting_request(dispatcher, calls).await?;
         let mut is_compacted = false;
         let response = loop {
-            self.begin_turn(calls.conversation);
+            self.begin_turn(calls);
             let proceed = if callbacks.before.is_empty() {
                 ControlFlow::Continue(request)
             } else {

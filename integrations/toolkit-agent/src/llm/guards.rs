@@ -13,8 +13,8 @@ use crate::output::AgentOutput;
 use std::ops::ControlFlow;
 use toolkit_core::middleware::{Callbacks, ToolRequest};
 use toolkit_core::{ToolCall, ToolError, ToolOutput, ToolResult};
+use toolkit_llm::UserMessage;
 use toolkit_llm::{FinishReason, ModelRequest, ModelResponse};
-use toolkit_llm::{Message, UserMessage};
 
 /// An agent's guardrails for inputs and answers. The others run as callbacks.
 #[derive(Default)]
@@ -189,9 +189,11 @@ pub(super) fn apply_inputs(
             Ok(Checked::Replaced(message)) => conversation.replace_input(index, message),
             Ok(Checked::Blocked(text)) => {
                 conversation.block_input(index);
-                let mut message = blocked(text.clone()).message;
-                agent.clone_into(&mut message.agent);
-                conversation.push(Message::Assistant(message));
+                // In a turn of its own, so that the message has an id.
+                conversation.begin_turn(agent, false);
+                let ModelResponse { message, finish, .. } = blocked(text.clone());
+                conversation.end_message(message, finish, true);
+                conversation.end_turn(TurnVerdict::Unchanged);
                 scope.emit_answer(conversation, &text);
                 let output = AgentOutput::new(agent, text);
                 return Ok(Some(AgentOutput { finish: blocked_finish(), ..output }));

@@ -42,14 +42,42 @@ impl TurnScope<'_> {
         }
     }
 
+    /// Emits the latest outputs of tools that are the answer, as their verdict leaves them.
+    pub(super) fn emit_outputs(self, conversation: &Conversation) {
+        let run = self.run;
+        if !run.has_listener() {
+            return;
+        }
+        let Some(Message::Tool(given)) = conversation.messages().last() else { return };
+        for result in &given.results {
+            if result.actions.skip_summarization {
+                run.emit(|| RunEvent::Result {
+                    agent: self.agent.to_owned(),
+                    key: conversation.path_of_call(result.position).into(),
+                    result: Box::new(result.clone()),
+                    within: run.within(),
+                });
+            }
+        }
+    }
+
     /// Emits the text of an answer in place of another value, and the last message if it contains the
     /// answer.
     pub(super) fn emit_answer(self, conversation: &Conversation, text: &str) {
         let run = self.run;
-        let agent = || self.agent.to_owned();
-        run.emit(|| RunEvent::Text { agent: agent(), text: text.to_owned(), within: run.within() });
+        if !run.has_listener() {
+            return;
+        }
+        let message_id = conversation.turn_path().message();
+        run.emit(|| RunEvent::Text {
+            agent: self.agent.to_owned(),
+            message_id: message_id.clone(),
+            text: text.to_owned(),
+            within: run.within(),
+        });
         if let Some(Message::Assistant(message)) = conversation.messages().last() {
-            run.emit(|| RunEvent::Message { message: Box::new(message.clone()), within: run.within() });
+            let message = Box::new(message.clone());
+            run.emit(|| RunEvent::Message { message_id, message, within: run.within() });
         }
     }
 }

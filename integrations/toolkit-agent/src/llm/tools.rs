@@ -142,13 +142,14 @@ impl Tools {
         if !run.has_listener() {
             return dispatcher;
         }
-        let emitter = run.clone();
+        let caller = caller.clone();
         let agent = agent.to_owned();
         dispatcher.with_listener(move |event| {
-            emitter.emit(|| RunEvent::Tool {
+            caller.run.emit(|| RunEvent::Tool {
                 agent: agent.clone(),
+                key: caller.called.key(&event.call.call_id),
                 event: Box::new(event.clone()),
-                within: emitter.within(),
+                within: caller.run.within(),
             });
         })
     }

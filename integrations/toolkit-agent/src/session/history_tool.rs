@@ -149,7 +149,7 @@ fn line(time: Option<SystemTime>, author: &str, text: &str) -> String {
 ///
 /// Each year begins on the first of March, so that the leap day is the last day. From March on, every five
 /// months have 153 days.
-fn date(time: SystemTime) -> String {
+pub(crate) fn date(time: SystemTime) -> String {
     let minutes = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
     let hour = minutes / 60 % 24;
     let minute = minutes % 60;

@@ -1,10 +1,12 @@
 //! Saving of conversations: unsaved entries are appended to the log.
 
 use super::sessions::{Lease, Sessions, SharedState, lease};
-use super::store::{ConversationKey, StateScope, StoreError};
-use crate::conversation::{Conversation, Log};
+use super::store::{ConversationKey, Save, StateScope};
+use super::store_error::StoreError;
+use crate::conversation::{Conversation, Log, Unsaved};
 use crate::helpers::{BoxFuture, guarded, lock};
 use crate::output::Spent;
+use crate::status::Summary;
 use std::any::Any;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
@@ -53,46 +55,52 @@ impl Sessions {
 
 impl Journal {
     /// Begins to save the changed session values of the user and the application, and the unsaved entries
-    /// with the conversation's own `values` and what the run has `spent`.
+    /// with the conversation's own `values`, its `summary`, and what the attempt has `spent`.
     ///
     /// The save is polled once in place, and most stores are ready then. Otherwise, a task of the Tokio
     /// runtime continues it.
     pub(crate) async fn save(
         self: &Arc<Self>,
         values: SessionMap,
+        summary: Option<Summary>,
         spent: impl FnOnce() -> Spent + Send + 'static,
-    ) -> Save {
-        let mut save: BoxFuture<'static, _> = Box::pin(self.clone().append(values, spent));
+    ) -> RunningSave {
+        let mut save: BoxFuture<'static, _> = Box::pin(self.clone().append(values, summary, spent));
         match poll_fn(|cx| Poll::Ready(guarded(|| save.as_mut().poll(cx)))).await {
-            Ok(Poll::Ready(saved)) => Save::Ended(saved),
+            Ok(Poll::Ready(saved)) => RunningSave::Ended(saved),
             Ok(Poll::Pending) => match Handle::try_current() {
-                Ok(runtime) => Save::Running(runtime.spawn(save)),
-                Err(_) => Save::Waiting(save),
+                Ok(runtime) => RunningSave::Running(runtime.spawn(save)),
+                Err(_) => RunningSave::Waiting(save),
             },
-            Err(_) => Save::Ended(Err(has_panicked())),
+            Err(_) => RunningSave::Ended(Err(has_panicked())),
         }
     }
 
     async fn append(
         self: Arc<Self>,
         values: SessionMap,
+        summary: Option<Summary>,
         spent: impl FnOnce() -> Spent,
     ) -> Result<(), StoreError> {
         let _turn = self.log.turnstile.lock().await;
         let (unsaved, version) = {
             let mut position = lock(&self.log.position);
+            if let Some(summary) = summary {
+                position.summary = summary;
+            }
             // Counted under the lock, so that the amounts in the log never shrink.
-            (self.taken(position.take(values.snapshot(), spent())), position.version)
+            (self.written(position.take(values.snapshot(), spent())), position.version)
         };
         // Made before anything waits, so that no entry is lost with this future.
-        let unsaved = unsaved.map(|entries| Unsaved { log: &self.log, entries });
+        let unsaved = unsaved.map(|unsaved| Restored { log: &self.log, unsaved });
         // Save the conversation even after shared values could not be saved.
         let shared = self.save_shared().await;
         let mut unsaved = unsaved?;
-        if !unsaved.entries.is_empty() {
-            let version = self.sessions.inner.store.append(self.key(), version, &unsaved.entries).await?;
+        if !unsaved.unsaved.entries.is_empty() {
+            let save = unsaved.unsaved.save(version);
+            let version = self.sessions.inner.store.append(self.key(), save).await?;
             lock(&self.log.position).version = version;
-            unsaved.entries.clear();
+            unsaved.unsaved.entries.clear();
         }
         shared
     }
@@ -101,9 +109,9 @@ impl Journal {
         ConversationKey { user: &self.user, id: &self.id }
     }
 
-    fn taken(&self, entries: Result<String, String>) -> Result<String, StoreError> {
+    fn written(&self, unsaved: Result<Unsaved, String>) -> Result<Unsaved, StoreError> {
         let id = &self.id;
-        entries.map_err(|reason| {
+        unsaved.map_err(|reason| {
             StoreError::new(format_args!("conversation `{id}` cannot be saved: it {reason}"))
         })
     }
@@ -112,10 +120,12 @@ impl Journal {
     pub(super) async fn rewrite(&self, conversation: &Conversation) -> Result<(), StoreError> {
         let _turn = self.log.turnstile.lock().await;
         let mut rewritten = conversation.snapshot(&self.sessions.store_id());
-        let spent = conversation.spent();
-        let entries = self.taken(rewritten.take(conversation.session().store().snapshot(), spent))?;
+        let spent = conversation.attempt_spent();
+        rewritten.summary = conversation.summary().unwrap_or_default();
+        let unsaved = self.written(rewritten.take(conversation.session().store().snapshot(), spent))?;
         let version = lock(&self.log.position).version;
-        rewritten.version = self.sessions.inner.store.replace(self.key(), version, &entries).await?;
+        let save = unsaved.save(version);
+        rewritten.version = self.sessions.inner.store.replace(self.key(), save).await?;
         *lock(&self.log.position) = rewritten;
         Ok(())
     }
@@ -130,14 +140,14 @@ impl Journal {
 
 /// A save that has begun. Within a Tokio runtime, it finishes even if this is dropped: the store and the
 /// state of this program must both change.
-pub(crate) enum Save {
+pub(crate) enum RunningSave {
     Ended(Result<(), StoreError>),
     Running(JoinHandle<Result<(), StoreError>>),
     /// Without a runtime, no task can finish the save.
     Waiting(BoxFuture<'static, Result<(), StoreError>>),
 }
 
-impl Save {
+impl RunningSave {
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
         match self {
             Self::Ended(saved) => saved,
@@ -151,14 +161,20 @@ fn has_panicked() -> StoreError {
     StoreError::new("the store of conversations has panicked")
 }
 
-/// The entries of a running save. If it fails, panics or is dropped, they wait for the next one.
-struct Unsaved<'a> {
-    log: &'a Log,
-    entries: String,
+impl Unsaved {
+    fn save(&self, version: u64) -> Save<'_> {
+        Save::new(version, &self.entries, &self.summary).with_first(self.first).with_taken(&self.taken)
+    }
 }
 
-impl Drop for Unsaved<'_> {
+/// The entries of a running save. If it fails, panics or is dropped, they wait for the next one.
+struct Restored<'a> {
+    log: &'a Log,
+    unsaved: Unsaved,
+}
+
+impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        lock(&self.log.position).restore(std::mem::take(&mut self.entries));
+        lock(&self.log.position).restore(std::mem::take(&mut self.unsaved));
     }
 }

@@ -1,11 +1,11 @@
 //! The conversations of a program, and the session values that they share.
 
+use super::info::ConversationInfo;
 use super::memory::MemoryStore;
-use super::store::{
-    ConversationInfo, ConversationKey, ConversationStore, DynStore, StateScope, StoreError, apply,
-    check_value,
-};
-use crate::conversation::Conversation;
+use super::store::{ConversationKey, ConversationStore, DynStore, StateScope, apply, check_value};
+use super::store_error::StoreError;
+use crate::conversation::{Conversation, PastEvents};
+use crate::conversation_entry::ConversationEntry;
 use crate::helpers::lock;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -57,6 +57,10 @@ pub(super) struct Lease {
     pub(super) user: Option<Arc<SharedState>>,
 }
 
+fn unreadable(id: &str, reason: &str) -> StoreError {
+    StoreError::new(format_args!("conversation `{id}` cannot be read: {reason}"))
+}
+
 pub(super) fn lease(conversation: &Conversation) -> Option<&Lease> {
     conversation.lease.as_deref()?.downcast_ref()
 }
@@ -68,6 +72,10 @@ impl Sessions {
         let inner =
             SessionsInner { store: Box::new(store), app: SharedState::default(), users: Mutex::default() };
         Self { inner: Arc::new(inner), error_details: false }
+    }
+
+    pub(crate) fn store(&self) -> &dyn DynStore {
+        &*self.inner.store
     }
 
     /// Returns a user's conversations. The id may be empty.
@@ -98,9 +106,7 @@ impl Sessions {
     pub(crate) async fn read(&self, key: ConversationKey<'_>) -> Result<Option<Conversation>, StoreError> {
         let Some(log) = self.inner.store.load(key).await? else { return Ok(None) };
         let read = Conversation::read(key.id, &log.entries, self.store_id(), log.version);
-        let failed =
-            |reason| StoreError::new(format_args!("conversation `{}` cannot be read: {reason}", key.id));
-        read.map(Some).map_err(failed)
+        read.map(Some).map_err(|reason| unreadable(key.id, &reason))
     }
 
     fn values_of(&self, user: &str) -> Arc<SharedState> {
@@ -127,13 +133,18 @@ impl Sessions {
     /// [`StoreError`] if the store cannot be written. [`is_conflict`](StoreError::is_conflict) is `true` if
     /// another program or task has saved the conversation since it was opened.
     pub async fn save(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
-        let spent = conversation.spent();
+        let spent = conversation.attempt_spent();
         let values = conversation.session_values();
-        self.journal(conversation).save(values, move || spent).await.finish().await
+        let journal = self.journal(conversation);
+        let summary = conversation.summary();
+        journal.save(values, summary, move || spent).await.finish().await
     }
 
     /// Saves the conversation, and deletes from its log what it no longer contains: blocked inputs,
     /// replaced answers, and messages removed by [`keep_latest`](Conversation::keep_latest).
+    ///
+    /// Returns the ids of the conversations that were [forked](SavedConversation::fork) from it, and from
+    /// these. They keep the messages that they have.
     ///
     /// ```
     /// use toolkit_ai::agent::Sessions;
@@ -152,10 +163,17 @@ impl Sessions {
     /// ```
     ///
     /// # Errors
-    /// [`StoreError`] as by [`save`](Self::save).
-    pub async fn erase(&self, conversation: &mut Conversation) -> Result<(), StoreError> {
+    /// [`StoreError`] as by [`save`](Self::save), or if the store cannot list the conversations.
+    pub async fn erase(&self, conversation: &mut Conversation) -> Result<Vec<String>, StoreError> {
         self.save(conversation).await?;
-        self.journal(conversation).rewrite(conversation).await
+        self.journal(conversation).rewrite(conversation).await?;
+        let mut forks = Vec::new();
+        for ConversationInfo { id, summary, .. } in self.inner.store.list(conversation.user_id()).await? {
+            if summary.forked_from.iter().any(|source| source == conversation.id()) {
+                forks.push(id);
+            }
+        }
+        Ok(forks)
     }
 }
 
@@ -221,7 +239,15 @@ pub struct SavedConversation {
 }
 
 impl SavedConversation {
-    fn key(&self) -> ConversationKey<'_> {
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(super) fn with_id(&self, id: String) -> Self {
+        Self { id, ..self.clone() }
+    }
+
+    pub(super) fn key(&self) -> ConversationKey<'_> {
         ConversationKey { user: &self.user, id: &self.id }
     }
 
@@ -231,6 +257,40 @@ impl SavedConversation {
     /// [`StoreError`] if the store cannot be read.
     pub async fn open(&self) -> Result<Conversation, StoreError> {
         self.sessions.open(self.key()).await
+    }
+
+    /// Reads what the entries of the log show after the entry with the number `after`, or from the
+    /// beginning on. Empty if the conversation does not exist.
+    ///
+    /// ```
+    /// use toolkit_ai::agent::{Agent, RunEvent, Sessions};
+    /// use toolkit_ai::llm::ScriptedModel;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello, Ada.")).build()?;
+    /// let saved = Sessions::default().user("ada").conversation("1");
+    /// agent.run("I am Ada.").on(&saved).await?;
+    /// let mut text = String::new();
+    /// for entry in saved.entries(None).await? {
+    ///     if let Some(RunEvent::Text { text: piece, .. }) = entry.event() {
+    ///         text.push_str(piece);
+    ///     }
+    /// }
+    /// assert_eq!(text, "Hello, Ada.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store or the log cannot be read.
+    pub async fn entries(&self, after: Option<u64>) -> Result<Vec<ConversationEntry>, StoreError> {
+        let Some(log) = self.sessions.inner.store.load(self.key()).await? else { return Ok(Vec::new()) };
+        let shown = PastEvents::entries_of(&log.entries);
+        let mut entries = shown.map_err(|reason| unreadable(&self.id, &reason))?;
+        if let Some(after) = after {
+            entries.retain(|entry| entry.number > after);
+        }
+        Ok(entries)
     }
 
     /// Ends the unfinished run. See [`Conversation::abandon`].

@@ -103,6 +103,7 @@ impl<'a, T: ToolParams + Send + 'static> AnswerStream<'a, T> {
         let events = RunStream::start(&agent.clone(), options, |run| async move {
             let answer = answer?;
             let mut conversation = place.open().await?;
+            let run = if input.is_none() { run.continuing(&conversation) } else { run };
             let TypedOutput { value, output } =
                 agent.answer_as(&mut conversation, input, run, &answer).await?;
             *lock(&result) = Some(value);

@@ -3,7 +3,7 @@
 use super::concurrent::Concurrent;
 use super::workflow::{Workflow, workflow_agent};
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
-use crate::conversation::{Conversation, Stop};
+use crate::conversation::Conversation;
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::helpers::{BoxFuture, lock};
@@ -116,9 +116,7 @@ async fn answer(agent: &Agent, copy: &mut Conversation, run: &Run) -> Result<Age
     let output = agent.join_run(copy, run).await;
     match &output {
         Ok(_) => drop(copy.end_run()),
-        Err(AgentError::Interrupted { .. }) => copy.stop_run(Stop::Interrupted),
-        Err(error) if error.keeps_the_turn() => copy.stop_run(Stop::Dropped),
-        Err(_) => copy.stop_run(Stop::Failed),
+        Err(error) => copy.stop_run(error.stop()),
     }
     let saved = run.save(copy).await;
     let saved_output = match saved {
@@ -164,12 +162,21 @@ impl ParallelAgent {
                 && !ends_group(error, run)
             {
                 group.conversation.branch_failed(index, error.to_string());
+                run.emit(|| RunEvent::BranchFailed {
+                    agent: self.name_of(index),
+                    error: error.to_string(),
+                    within: run.within(),
+                });
                 // Even after a failed save, the other agents finish.
                 saved = saved.and(branches.alongside(run.save(group.conversation)).await);
             }
             outputs.insert(index, output);
         }
         saved.map(|()| outputs)
+    }
+
+    fn name_of(&self, index: usize) -> String {
+        self.workflow.sub_agents.get(index).map(|agent| agent.name().to_owned()).unwrap_or_default()
     }
 
     async fn work(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
@@ -199,13 +206,12 @@ impl ParallelAgent {
                 _ => {}
             }
         }
-        self.output(conversation, run, outputs)
+        self.output(conversation, outputs)
     }
 
     fn output(
         &self,
         conversation: &mut Conversation,
-        run: &Run,
         mut outputs: BTreeMap<usize, Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
         let failed = conversation.frame().map(|frame| frame.failed.clone()).unwrap_or_default();
@@ -222,11 +228,6 @@ impl ParallelAgent {
                 (Some(Err(error)), _) => error,
                 (None, error) => AgentError::Other(error.cloned().unwrap_or_default()),
             };
-            run.emit(|| RunEvent::BranchFailed {
-                agent: agent.name().to_owned(),
-                error: error.to_string(),
-                within: run.within(),
-            });
             errors.push((agent.name().to_owned(), error));
         }
         if texts.is_empty() && !errors.is_empty() {

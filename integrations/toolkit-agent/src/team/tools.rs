@@ -81,9 +81,12 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
     let caller = context.extension::<Caller>();
     let called = caller.map(|caller| &caller.called).zip(context.call_id());
     let open = called.and_then(|(called, id)| called.begin(id));
-    let scope = match (&open, called) {
-        (None, Some((called, id))) => Some(called.scope(id.as_str())),
-        _ => context.call_id().cloned().map(RunScope::Call),
+    let (scope, doubled) = match (&open, called) {
+        (None, Some((called, id))) => {
+            let (scope, conversation) = called.double(id);
+            (Some(scope), conversation)
+        }
+        _ => (context.call_id().cloned().map(RunScope::Call), Conversation::default()),
     };
     let run = match caller {
         Some(caller) => caller.run.nested(agent.clone(), cancellation, scope, open.is_some()),
@@ -96,7 +99,7 @@ async fn answer(agent: &Agent, request: String, context: &ToolContext) -> Result
         (Some(OpenCall { position, conversation, .. }), Some(caller)) => {
             CalledConversation { called: Some((&caller.called, position)), conversation }
         }
-        _ => CalledConversation { called: None, conversation: Conversation::default() },
+        _ => CalledConversation { called: None, conversation: doubled },
     };
     if let Some(session) = context.run().and_then(|run| run.session()) {
         callee.conversation = std::mem::take(&mut callee.conversation).sharing(session);

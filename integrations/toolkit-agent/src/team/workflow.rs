@@ -4,7 +4,6 @@ use super::check_names;
 use crate::agent::{Agent, Run, RunAgent, agent_facts};
 use crate::conversation::Conversation;
 use crate::error::AgentError;
-use crate::event::RunEvent;
 use crate::limits::Limits;
 use crate::output::AgentOutput;
 
@@ -26,17 +25,13 @@ impl Workflow {
         }
     }
 
-    /// Checks the names of the agents, and awaits `work` between `AgentStarted` and `AgentEnded`.
+    /// Checks the names of the agents, and awaits `work`.
     pub(super) async fn run(
         &self,
-        run: &Run,
         work: impl Future<Output = Result<AgentOutput, AgentError>>,
     ) -> Result<AgentOutput, AgentError> {
         check_names(&self.name, &self.sub_agents)?;
-        run.emit(|| RunEvent::AgentStarted { agent: self.name.clone(), within: run.within() });
-        let output = work.await;
-        run.emit(|| RunEvent::AgentEnded { agent: self.name.clone(), within: run.within() });
-        output
+        work.await
     }
 
     /// Runs the agents in order, up to `max_iterations` times, until one escalates. Continues with an
@@ -100,7 +95,7 @@ macro_rules! workflow_agent {
                 conversation: &mut Conversation,
                 run: &Run,
             ) -> Result<AgentOutput, AgentError> {
-                self.workflow.run(run, self.work(conversation, run)).await
+                self.workflow.run(self.work(conversation, run)).await
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use super::{BAD, City, Nothing, OSLO, oslo, pay};
 use crate::support::{Form, Formed as _};
-use crate::support::{assert_sendable, reloaded, transcript};
+use crate::support::{assert_sendable, reloaded, store_of, transcript};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use toolkit_agent::session::{ConversationKey, ConversationStore, MemoryStore};
@@ -17,11 +17,7 @@ async fn crashes(store: &MemoryStore) -> Vec<Sessions> {
     let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
     let mut prefixes = Vec::new();
     for saves in 1..=log.entries.len() {
-        let store = MemoryStore::new();
-        for (version, entry) in log.entries[..saves].iter().enumerate() {
-            store.append(ConversationKey { user: "ada", id: "1" }, version as u64, entry).await.unwrap();
-        }
-        prefixes.push(Sessions::new(store));
+        prefixes.push(Sessions::new(store_of(&log.entries[..saves]).await));
     }
     prefixes
 }

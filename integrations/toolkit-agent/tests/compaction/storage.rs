@@ -1,7 +1,7 @@
 //! Compactions are saved with the conversation.
 
 use super::{agent, body, changed_prefixes, windowed};
-use crate::support::{Configured as _, Options};
+use crate::support::{Configured as _, Options, store_of};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use toolkit_agent::compaction::{Compaction, SummaryRequest};
@@ -63,10 +63,7 @@ async fn continues_from_each_save(size: usize) {
     let compactions = log.entries.iter().filter(|entry| entry.contains("made_at")).count();
     assert!(compactions >= 2, "{compactions}");
     for saves in 1..=log.entries.len() {
-        let store = MemoryStore::new();
-        for (version, entry) in log.entries[..saves].iter().enumerate() {
-            store.append(ConversationKey { user: "ada", id: "1" }, version as u64, entry).await.unwrap();
-        }
+        let store = store_of(&log.entries[..saves]).await;
         let (agent, models) = team(size);
         let resumed = agent.resume(Sessions::new(store).user("ada").conversation("1")).await.unwrap();
         assert_eq!(resumed.text, output.text);

@@ -93,7 +93,7 @@ pub(super) fn blocks_secrets() -> Guardrail {
 #[tokio::test]
 async fn the_reasoning_of_a_blocked_answer_is_not_kept() {
     for is_ended in [false, true] {
-        let guard = Guardrail::new("no secrets", move |_: &AgentOutput, _: &GuardContext| {
+        let guard = Guardrail::new("discreet", move |_: &AgentOutput, _: &GuardContext| {
             if is_ended { Verdict::End("no".to_owned()) } else { Verdict::Block("no".to_owned()) }
         });
         let mut said = ModelResponse::text("The secret.");

@@ -3,7 +3,7 @@
 use super::team::{Case, Program, case};
 use crate::property::sendable;
 use crate::support::Options;
-use crate::support::{assert_sendable, transcript};
+use crate::support::{assert_sendable, entries_of, store_of, transcript};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,21 +39,18 @@ async fn finish(case: &Case, agent: &Agent, store: &MemoryStore) -> (RunOutput, 
 
 async fn saves(store: &MemoryStore) -> Vec<Vec<Value>> {
     let log = store.load(ConversationKey { user: "ada", id: "1" }).await.unwrap().unwrap();
-    let entries =
-        |line: &String| serde_json::Deserializer::from_str(line).into_iter().map(Result::unwrap).collect();
-    log.entries.iter().map(entries).collect()
+    log.entries.iter().map(|save| entries_of(save)).collect()
 }
 
+/// Returns a store with these entries, each in a save of its own.
 async fn stored(entries: &[Value]) -> MemoryStore {
-    let store = MemoryStore::new();
-    let mut version = 0;
+    let mut saves = Vec::new();
     for entry in entries {
-        version = store
-            .append(ConversationKey { user: "ada", id: "1" }, version, &entry.to_string())
-            .await
-            .unwrap();
+        let mut header = entry.clone();
+        let entry = header.as_object_mut().unwrap().remove("entry").unwrap();
+        saves.push(format!("{header} {entry}"));
     }
-    store
+    store_of(&saves).await
 }
 
 /// What a log tells of calls, by id.
@@ -66,17 +63,17 @@ struct Known {
 
 fn known(entries: &[Value]) -> Known {
     let mut known = Known::default();
-    let mut calls = BTreeMap::<(String, Option<u64>), Vec<(String, bool)>>::new();
+    let mut calls = BTreeMap::<String, Vec<(String, bool)>>::new();
     for line in entries {
         let entry = &line["entry"];
-        let turn = calls
-            .entry((line["node"].as_str().unwrap_or_default().to_owned(), line["turn"].as_u64()))
-            .or_default();
+        let turn = calls.entry(line["node"].as_str().unwrap_or_default().to_owned()).or_default();
         let call = |call: &Value| (call["id"].as_str().unwrap().to_owned(), call["name"] == "pay");
         let at = |turn: &[(String, bool)], index: &Value| {
             turn[usize::try_from(index.as_u64().unwrap()).unwrap()].clone()
         };
-        if let Some(arrived) = entry.get("call") {
+        if entry.get("turn_began").is_some() {
+            turn.clear();
+        } else if let Some(arrived) = entry.get("call") {
             turn.extend(arrived.get("call").map(call));
         } else if let Some(end) = entry.get("model_ended") {
             if end["continues"] != true {

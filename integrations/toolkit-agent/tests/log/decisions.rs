@@ -33,7 +33,9 @@ async fn ended(mut events: RunStream<'_>) -> Result<Result<RunOutput, Vec<Pendin
     let mut emitted = BTreeSet::new();
     while let Some(event) = events.next().await {
         match event {
-            Ok(RunEvent::CallPending { id, .. }) => prop_assert!(emitted.insert(id.clone()), "{id} again"),
+            Ok(RunEvent::CallPending { key, .. }) => {
+                prop_assert!(emitted.insert(key.to_string()), "{key} again");
+            }
             Ok(RunEvent::Finished { output, .. }) => return Ok(Ok(*output)),
             Ok(RunEvent::Waiting { pending, .. }) => {
                 let ids: BTreeSet<String> = pending.iter().map(|call| call.id.clone()).collect();

@@ -119,7 +119,7 @@ pub(super) fn case() -> impl Strategy<Value = Case> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "toolkit_core::schemars")]
-struct Answer {
+pub(super) struct Answer {
     #[expect(dead_code, reason = "only the form matters")]
     text: String,
 }

@@ -128,8 +128,11 @@ impl McpServers {
         let namespaces = namespaces(config.servers().iter().map(|server| server.name.as_str()));
         for server in config.servers().iter().filter(|server| !server.is_disabled) {
             let name = server.name.as_str();
-            let started = match builder(server, &namespaces[name], &lookup) {
-                Ok(builder) => change(name, builder.counted_in(total.clone())).start(),
+            let started = match client_builder(server, &lookup) {
+                Ok(builder) => {
+                    let counted = builder.namespace(namespaces[name].as_str()).counted_in(total.clone());
+                    change(name, counted).start()
+                }
                 Err(error) => {
                     servers.fail(name, error);
                     continue;
@@ -213,13 +216,26 @@ impl McpServers {
     }
 }
 
-fn builder(
+/// Returns the builder of a client for one server of a configuration.
+///
+/// It has the time limits of the entry, and leaves out the tools that the entry does not permit. `lookup`
+/// returns the values of variables, as for [`McpServers::start`].
+///
+/// ```
+/// use toolkit_ai::mcp::config::{ServerEntry, ServerTransport, client_builder};
+///
+/// let server = ServerEntry::new("weather", ServerTransport::command("weather-server", ["--fast"]));
+/// let builder = client_builder(&server, |name| std::env::var(name).ok())?;
+/// # Ok::<(), toolkit_ai::mcp::McpError>(())
+/// ```
+///
+/// # Errors
+/// [`McpError`] if a variable has no value, or if the transport is not supported.
+pub fn client_builder(
     server: &ServerEntry,
-    namespace: &str,
-    lookup: &dyn Fn(&str) -> Option<String>,
+    lookup: impl Fn(&str) -> Option<String>,
 ) -> Result<McpClientBuilder, McpError> {
-    let mut builder = McpClient::builder(endpoint(server, lookup)?).namespace(namespace);
-    builder = builder.name(&server.name);
+    let mut builder = McpClient::builder(endpoint(server, &lookup)?).name(&server.name);
     if !server.tools.is_open() {
         let tools = server.tools.clone();
         builder = builder.tool_filter(move |tool| tools.permits(tool));

@@ -2,6 +2,7 @@
 
 use super::super::VERSION;
 use super::*;
+use crate::conversation::fork::ForkSource;
 use crate::helpers::MAX_NESTING;
 use crate::output::Spent;
 use crate::pending::Decision;
@@ -13,7 +14,7 @@ fn a_damaged_log_is_refused() {
     let mut conversation = Conversation::new("1");
     let log = conversation.log_in(&Arc::downgrade(&store));
     (0..3).for_each(|_| conversation.push(Message::user("Hi.")));
-    let entries = entries_of(&lock(&log.position).unsaved);
+    let entries = saves_of(&lock(&log.position).unsaved);
     let read = |entries: &[String]| Conversation::read("1", entries, Arc::downgrade(&store), 1).map(drop);
     assert_eq!(read(&entries), Ok(()));
     let mut swapped = entries.clone();
@@ -32,11 +33,62 @@ fn a_damaged_log_is_refused() {
     assert!(error.contains("knows no entry `massage`, which entry 1 is"), "{error}");
     let error = read(&later(r#""stopped":"vanished","message""#)).unwrap_err();
     assert!(error.starts_with("entry 1 is damaged"), "{error}");
+    let mut timeless = entries.clone();
+    timeless[1] = entries[1].replace(r#""at""#, r#""att""#);
+    let error = read(&timeless).unwrap_err();
+    assert!(error.starts_with("the header of entry 1 is damaged"), "{error}");
     let again = entries[0].replace(r#""n":0"#, r#""n":4"#).replace(r#""version":1"#, r#""version":7"#);
     let error = read(&[&entries[..], &[again]].concat()).unwrap_err();
     assert!(error.starts_with("entry 4 begins another log"), "{error}");
-    let error = read(&[r#"{"messages": [], "progress": {}}"#.to_owned()]).unwrap_err();
-    assert!(error.contains("unreleased version"), "{error}");
+}
+
+#[test]
+fn a_log_of_an_unreleased_format_is_refused() {
+    let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+    for old in [
+        r#"{"messages": [], "progress": {}}"#,
+        r#"{"n":0,"at":1795772222973,"entry":{"log":{"version":1}}}"#,
+        r#"{"log":{"version":1}}"#,
+    ] {
+        let error = Conversation::read("1", &[old.to_owned()], Arc::downgrade(&store), 1).unwrap_err();
+        let expected =
+            "it was saved by an unreleased version of toolkit-agent, whose format is not read; delete it";
+        assert_eq!(error, expected, "{old}");
+    }
+}
+
+/// A header is about all entries of its save after it, and about none of the next save.
+#[test]
+fn each_save_begins_with_a_header() {
+    let store: Arc<dyn Any + Send + Sync> = Arc::new(());
+    let mut conversation = Conversation::new("1");
+    let log = conversation.log_in(&Arc::downgrade(&store));
+    let mut saves = Vec::new();
+    for _ in 0..2 {
+        (0..2).for_each(|_| conversation.push(Message::user("Hi.")));
+        let mut called = Conversation::called(conversation.log(), &conversation.path_of_call(2), None);
+        called.push(Message::user("Help."));
+        let unsaved = lock(&log.position).take(BTreeMap::new(), Spent::default()).unwrap();
+        saves.push((unsaved.first, unsaved.entries));
+    }
+    let numbers = |save: &str| -> Vec<(u64, bool)> {
+        let elements = serde_json::Deserializer::from_str(save).into_iter::<Value>().map(Result::unwrap);
+        let headers = elements.filter(|element| element.get("n").is_some());
+        headers.map(|header| (header["n"].as_u64().unwrap(), header.get("node").is_some())).collect()
+    };
+    for ((first, save), (begin, nested)) in saves.iter().zip([(0, 3), (4, 6)]) {
+        let numbers = numbers(save);
+        // A new second has a header of its own.
+        assert_eq!(
+            (*first, numbers.first(), numbers.last()),
+            (begin, Some(&(begin, false)), Some(&(nested, true)))
+        );
+    }
+    let entries: Vec<String> = saves.into_iter().map(|(_, save)| save).collect();
+    assert!(Conversation::read("1", &entries, Arc::downgrade(&store), 1).is_ok());
+    let (_, headless) = entries[1].split_once(' ').unwrap();
+    let headless = [entries[0].clone(), headless.to_owned()];
+    assert!(Conversation::read("1", &headless, Arc::downgrade(&store), 1).is_err());
 }
 
 /// The entries around one that cannot be written are unchanged, and nothing is saved any more.
@@ -51,34 +103,37 @@ fn an_entry_that_is_nested_too_deeply_leaves_no_trace() {
         message.native = Some(NativeMessages::new("anthropic", vec![value]));
         message
     };
-    // The line, its entry, the message and its native part are levels, too.
+    // The entry, the message and its native part are levels, too.
     let deepest = (1..MAX_NESTING)
         .rev()
         .find(|levels| {
             let mut position = lock(&log.position).clone();
             let message = Entry::Message(Box::new(native(deep(*levels)).into()));
-            position.push("", None, &message, 0);
+            position.push("", &message, 0);
             position.take(BTreeMap::new(), Spent::default()).is_ok()
         })
         .unwrap();
     conversation.push(native(deep(deepest)));
     conversation.push(Message::user("Hi."));
-    let entries = entries_of(&lock(&log.position).unsaved);
+    let entries = saves_of(&lock(&log.position).unsaved);
     assert_eq!(entries.len(), 3);
     let read = Conversation::read("1", &entries, Arc::downgrade(&store), 1).unwrap();
     assert_eq!(read.messages(), conversation.messages());
     conversation.push(native(deep(deepest + 1)));
     conversation.push(Message::user("Hello?"));
-    assert_eq!(entries_of(&lock(&log.position).unsaved)[..3], entries);
+    assert_eq!(saves_of(&lock(&log.position).unsaved)[..3], entries);
     let error = lock(&log.position).take(BTreeMap::new(), Spent::default()).unwrap_err();
     assert!(error.starts_with(&format!("is nested {} levels deep", MAX_NESTING + 1)), "{error}");
 }
 
 /// A conversation with everything that a log can contain.
-fn eventful() -> (Conversation, Vec<String>) {
+fn eventful() -> (Conversation, String) {
     let store: Arc<dyn Any + Send + Sync> = Arc::new(());
     let mut conversation = Conversation::new("1");
     conversation.push(Message::user("Before the log."));
+    let [user, id, log] = ["ada", "0", "2b1f60c9a7d3e845"];
+    let source = ForkSource { user: user.to_owned(), id: id.to_owned(), log: log.into(), entry: 9 };
+    conversation.state.origin.sources.push(source);
     let log = conversation.log_in(&Arc::downgrade(&store));
     let of = |id: &str, outcome| ToolResult::of(&call(id), outcome);
     let native =
@@ -86,7 +141,9 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.push(Message::user("Hello?"));
     conversation.keep_latest(1);
     conversation.push(Message::assistant("Hello."));
-    conversation.begin_run("Add, please.".into(), false);
+    let id = InputId { run: "add".into(), message: "m1".to_owned() };
+    conversation.begin_run("Add, please.".into(), false, &id);
+    conversation.record(Entry::Titled("Sums".to_owned()));
     conversation.replace_input(2, "Add.".into());
     conversation.enter("lead", Vec::new()).unwrap();
     conversation.begin_turn("lead", false);
@@ -105,16 +162,16 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.add_result(sum);
     conversation.add_result(of("b", Err(ToolError::question("Which?"))).with_position(1));
     let mut called = Conversation::called(conversation.log(), &conversation.path_of_call(2), None);
-    called.begin_run("Help.".into(), false);
+    called.begin_run("Help.".into(), false, &InputId::default());
     called.enter("expert", Vec::new()).unwrap();
-    called.stop_run(Stop::Dropped);
+    called.stop_run(EndReason::Dropped.into());
     conversation.return_called(2, called.take_state());
-    conversation.stop_run(Stop::Dropped);
+    conversation.stop_run(EndReason::Dropped.into());
     assert!(conversation.continue_run().is_continue());
     conversation.enter("lead", Vec::new()).unwrap();
     conversation.check_answers();
     conversation.apply_state_changes();
-    conversation.decide(1, Some(Decision::Approve));
+    conversation.decide(1, Some(Decision::Approve), "ada");
     conversation.add_result(of("b", Ok("blue".into())).with_position(1));
     conversation.add_result(of("b", Ok("helped".into())).with_position(2));
     conversation.end_turn(TurnVerdict::Unchanged);
@@ -156,7 +213,12 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.answer_turn(TurnVerdict::Replaced("No.".to_owned()), &AgentOutput::new("lead", "No."));
     conversation.agent_ended(0, &AgentOutput::new("lead", "No."));
     conversation.end_run();
-    conversation.begin_run("Once more.".into(), false);
+    conversation.begin_run("Once more.".into(), false, &InputId::default());
+    conversation.record(Entry::Steered {
+        input: "Hurry.".into(),
+        run: "hurry".into(),
+        message: "m2".to_owned(),
+    });
     conversation.begin_turn("lead", false);
     conversation.push_text("I am");
     conversation.stop_turn(false);
@@ -164,13 +226,13 @@ fn eventful() -> (Conversation, Vec<String>) {
     conversation.push_call(call("d"), false);
     conversation.settle();
     conversation.abandon();
-    conversation.begin_run("A secret.".into(), false);
+    conversation.begin_run("A secret.".into(), false, &InputId::default());
     conversation.block_input(conversation.messages().len() - 1);
     let values = [("colour".to_owned(), json!("blue"))].into();
     let spent = Spent { cost: 0.5, model_calls: 7, tool_calls: 3, ..Spent::default() };
     conversation.set_spent(spent);
-    let entries = lock(&log.position).take(values, spent).unwrap();
-    (conversation, entries_of(entries.as_bytes()))
+    let unsaved = lock(&log.position).take(values, spent).unwrap();
+    (conversation, unsaved.entries)
 }
 
 fn kept(name: &str) -> String {
@@ -181,8 +243,10 @@ fn kept(name: &str) -> String {
 #[test]
 #[ignore = "only for a new version of the format"]
 fn write_a_kept_log() {
-    let (conversation, entries) = eventful();
-    std::fs::write(kept(&format!("{VERSION}.log")), entries.join("\n") + "\n").unwrap();
+    let (conversation, save) = eventful();
+    // A save for each header.
+    let saves = save.replace(r#" {"n":"#, "\n{\"n\":") + "\n";
+    std::fs::write(kept(&format!("{VERSION}.log")), saves).unwrap();
     let state = serde_json::to_string_pretty(&conversation.state).unwrap();
     std::fs::write(kept(&format!("{VERSION}.json")), state + "\n").unwrap();
 }
@@ -205,9 +269,10 @@ fn kept_logs_are_read() {
 #[test]
 fn every_entry_is_kept_and_documented() {
     let log = std::fs::read_to_string(kept(&format!("{VERSION}.log"))).unwrap();
-    let kinds: std::collections::BTreeSet<String> = log
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["entry"].take())
+    let kinds: std::collections::BTreeSet<String> = serde_json::Deserializer::from_str(&log)
+        .into_iter::<Value>()
+        .map(Result::unwrap)
+        .filter(|element| element.get("n").is_none())
         .map(|entry| match entry {
             Value::String(kind) => kind,
             entry => entry.as_object().unwrap().keys().next().unwrap().clone(),

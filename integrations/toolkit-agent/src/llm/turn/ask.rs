@@ -49,7 +49,7 @@ impl LlmAgent {
                     return Ok(response);
                 }
                 // Started calls cannot be undone, so the model continues from their results.
-                Err(AgentError::Model(error)) if calls.dispatch.started > 0 => {
+                Err(AgentError::Model(error)) if calls.dispatched.handled > 0 => {
                     let mut error = error.reporting(reported.usage());
                     calls.meter.is_exceeded |= error.kind() == ModelErrorKind::ContextTooLong;
                     let response = interrupted(error.take_partial(), calls.conversation);
@@ -80,13 +80,14 @@ impl LlmAgent {
                 within: run.within(),
             });
             run.until_stopped(sleep(pause)).await?;
-            self.begin_turn(calls.conversation);
+            self.begin_turn(calls);
         }
         Err(AgentError::Cancelled)
     }
 
-    pub(in crate::llm) fn begin_turn(&self, conversation: &mut Conversation) {
-        conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
+    pub(in crate::llm) fn begin_turn(&self, calls: &mut TurnCalls<'_>) {
+        calls.conversation.begin_turn(&self.settings.name, self.settings.guards.check_answers());
+        calls.pieces.begin(calls.conversation);
     }
 
     /// Waits before the model continues an answer that broke off after tool calls had started. `breaks` is
@@ -129,7 +130,7 @@ impl LlmAgent {
         message.paused = finish.is_paused();
         let started = calls.conversation.turn_message().map_or(&[][..], |turn| &turn.calls);
         // A result's position is the index of its call, so started calls come first.
-        if put_first(started.get(..calls.dispatch.started).unwrap_or_default(), &mut message.calls) {
+        if put_first(started.get(..calls.dispatched.handled).unwrap_or_default(), &mut message.calls) {
             // The native form lacks the calls that were added here.
             message.drop_native();
         }

@@ -1,16 +1,14 @@
 //! The tool calls of one turn, from their start to their results.
 
 use super::pieces::Pieces;
-use super::refusal::{parallel_call_refused, refusal};
+use super::refusal::{parallel_call_refused, refusal, repeated};
 use super::repetitions::Repetitions;
-use super::restart::Restart;
 use crate::agent::{Called, Caller};
-use crate::conversation::{Conversation, Entry, Turn, describe_interrupted, is_final};
+use crate::conversation::{Conversation, Turn, describe_interrupted, is_final};
 use crate::error::AgentError;
 use crate::event::RunEvent;
 use crate::llm::answer::FinalAnswer;
 use crate::llm::context::meter::Meter;
-use crate::llm::guards::Guards;
 use crate::llm::scope::TurnScope;
 use futures_core::Stream;
 use std::collections::VecDeque;
@@ -18,8 +16,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use toolkit_core::{Batch, ToolCall, ToolError, ToolResult};
-use toolkit_llm::{FinishReason, ModelError};
+use toolkit_core::{Batch, Dispatcher, ToolCall, ToolError, ToolRegistry, ToolResult};
+use toolkit_llm::ModelError;
 
 /// The tool calls of one turn, with what runs them and emits events.
 pub(in crate::llm) struct TurnCalls<'a> {
@@ -31,7 +29,7 @@ pub(in crate::llm) struct TurnCalls<'a> {
     pub(in crate::llm) meter: &'a mut Meter,
     pub(in crate::llm) pieces: Pieces<'a>,
     pub(in crate::llm) attempt: Attempt,
-    pub(super) dispatch: Dispatch,
+    pub(super) dispatched: DispatchedCalls,
 }
 
 /// The latest attempt to get a response.
@@ -53,13 +51,14 @@ impl Attempt {
 }
 
 /// The counted and dispatched calls of a turn.
-pub(super) struct Dispatch {
+pub(super) struct DispatchedCalls {
     batch: Batch,
+    registry: Arc<ToolRegistry>,
     /// The index in the turn of each call in `batch`.
     indexes: Vec<usize>,
-    /// The number of calls started or refused so far, the first in the message.
-    pub(super) started: usize,
-    /// The calls after the `started` ones that already count.
+    /// How many calls of the message, from the first on, have been started or refused.
+    pub(super) handled: usize,
+    /// The calls after these that already count for the limits.
     counted: VecDeque<CountedCall>,
     /// Whether a counted call has given an invalid answer.
     has_invalid: bool,
@@ -74,27 +73,38 @@ enum CountedCall {
 /// Calls that are counted, and not recorded yet.
 pub(super) struct NewCalls {
     refused: Vec<ToolResult>,
-    started: Vec<usize>,
+    /// The positions in the message of the calls to start.
+    to_start: Vec<usize>,
 }
 
-impl Dispatch {
-    pub(super) fn new(batch: Batch) -> Self {
-        Self { batch, indexes: Vec::new(), started: 0, counted: VecDeque::new(), has_invalid: false }
+impl DispatchedCalls {
+    pub(super) fn new(dispatcher: &Dispatcher) -> Self {
+        let (batch, registry) = (dispatcher.batch([]), dispatcher.registry());
+        Self {
+            batch,
+            registry,
+            indexes: Vec::new(),
+            handled: 0,
+            counted: VecDeque::new(),
+            has_invalid: false,
+        }
     }
 }
 
 impl TurnCalls<'_> {
     /// Forgets the calls of an attempt that failed before any of them started.
     pub(super) fn forget(&mut self) {
-        self.dispatch.counted.clear();
-        self.dispatch.has_invalid = false;
+        self.dispatched.counted.clear();
+        self.dispatched.has_invalid = false;
     }
 
     /// Records the counted calls, saves the conversation, and starts the calls. After a crash, no refused
     /// call runs and no other call runs twice.
-    pub(super) async fn admit(&mut self, NewCalls { refused, started }: NewCalls) -> Result<(), AgentError> {
-        refused.into_iter().for_each(|result| self.keep(result));
-        self.conversation.start_calls(started);
+    pub(super) async fn admit(&mut self, NewCalls { refused, to_start }: NewCalls) -> Result<(), AgentError> {
+        for result in refused {
+            self.keep(result);
+        }
+        self.conversation.start_calls(to_start);
         if self.conversation.turn_message().is_some_and(|message| !message.calls.is_empty()) {
             self.scope.run.save(self.conversation).await?;
         }
@@ -103,55 +113,62 @@ impl TurnCalls<'_> {
     }
 
     pub(super) fn counted(&self) -> usize {
-        self.dispatch.started + self.dispatch.counted.len()
+        self.dispatched.handled + self.dispatched.counted.len()
     }
 
     /// Counts new calls for the limits. Calls beyond a limit, repeated too often, after an invalid answer,
     /// or parallel although forbidden are refused with an error result. What the run has spent goes into
     /// the log before the entries that tell why.
+    ///
+    /// The first call of a tool with earlier calls waits for a decision, and counts once it runs.
     pub(super) fn count(&mut self, calls: &[ToolCall]) -> NewCalls {
         let mut refused = Vec::new();
-        let mut started = Vec::new();
+        let mut to_start = Vec::new();
         for (position, call) in (self.counted()..).zip(calls) {
             let refusal = if self.attempt.one_call && position > 0 && !self.answer.is_in(call) {
                 Some(parallel_call_refused())
+            } else if !self.dispatched.has_invalid
+                && let Some(waits) = repeated(self.conversation, &self.dispatched.registry, call)
+            {
+                Some(waits)
             } else {
-                refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatch.has_invalid)
+                refusal(self.scope.run, self.answer, self.repetitions, call, self.dispatched.has_invalid)
             };
-            self.dispatch.has_invalid |= self.answer.is_invalid(call);
+            self.dispatched.has_invalid |= self.answer.is_invalid(call);
             let counted = match refusal {
                 Some(error) => {
                     refused.push(ToolResult::of(call, Err(error)).with_position(position));
                     CountedCall::Refused
                 }
                 None => {
-                    started.push(position);
+                    to_start.push(position);
                     CountedCall::Runs
                 }
             };
-            self.dispatch.counted.push_back(counted);
+            self.dispatched.counted.push_back(counted);
         }
         self.conversation.log_spent(|| self.scope.run.0.budget.sum_of_run());
-        NewCalls { refused, started }
+        NewCalls { refused, to_start }
     }
 
     fn start(&mut self) {
-        if self.dispatch.started == 0 && !self.dispatch.counted.is_empty() {
-            self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
+        if self.dispatched.handled == 0 && !self.dispatched.counted.is_empty() {
+            self.caller.called.begin_turn(self.conversation);
         }
-        while let Some(counted) = self.dispatch.counted.pop_front() {
-            let position = self.dispatch.started;
+        while let Some(counted) = self.dispatched.counted.pop_front() {
+            let position = self.dispatched.handled;
             let message = self.conversation.turn_message();
             let Some(call) = message.and_then(|message| message.calls.get(position)).cloned() else { return };
-            self.dispatch.started += 1;
+            self.dispatched.handled += 1;
             match counted {
-                CountedCall::Runs => self.dispatch(position, call),
+                CountedCall::Runs => self.start_call(position, call),
                 CountedCall::Refused => drop(self.caller.called.add(call.id)),
             }
         }
     }
 
-    fn dispatch(&mut self, position: usize, mut call: ToolCall) {
+    /// Starts a call of the message, unless the answer has its result already.
+    pub(super) fn start_call(&mut self, position: usize, mut call: ToolCall) {
         let outcome = self.answer.outcome(&call);
         let id = self.caller.called.add(call.id.clone());
         if let Some(outcome) = outcome {
@@ -161,79 +178,23 @@ impl TurnCalls<'_> {
             self.caller.called.keep(position, unfinished);
         }
         call.id = id;
-        self.dispatch.indexes.push(position);
-        self.dispatch.batch.push(call);
-    }
-
-    /// Adds the results in `restart` to the unfinished turn, and starts its calls.
-    pub(super) async fn restart(&mut self, mut restart: Restart, guards: &Guards) -> Result<(), AgentError> {
-        let Some(message) = self.conversation.arrived_message().cloned() else { return Ok(()) };
-        self.dispatch.started = message.calls.len();
-        let decided = guards.decided(self.scope, &message.calls, &mut restart.results);
-        self.scope.run.until_stopped(decided).await?;
-        if !self.pieces.are_held(&message, self.answer) {
-            // Text before calls is no answer, so its events come before those of the calls.
-            self.pieces.buffer.emit(self.scope.run);
-        }
-        self.conversation.apply_state_changes();
-        if self.conversation.turn().is_some_and(|turn| turn.end().is_none()) {
-            self.conversation.end_message(message.clone(), FinishReason::Interrupted, false);
-        }
-        let mut pending = Vec::new();
-        for position in &restart.positions {
-            if let Some(reason) = self.conversation.turn().and_then(|turn| turn.pending(*position)) {
-                pending.push((*position, reason.clone()));
-            }
-        }
-        for position in &restart.positions {
-            if self.conversation.turn().is_some_and(|turn| !turn.has_started(*position)) {
-                // The earlier run may have stopped before it counted the call.
-                self.scope.run.0.budget.take_tool_call();
-            }
-            let decisions = &self.scope.run.0.place.decisions;
-            let decision = decisions.get(&self.conversation.path_of_call(*position)).cloned();
-            self.conversation.decide(*position, decision);
-        }
-        for result in restart.results {
-            self.keep(result);
-        }
-        self.conversation.start_calls(restart.positions.clone());
-        // Saved before the calls run, so that they are not pending again after a crash.
-        if let Err(error) = self.scope.run.save(self.conversation).await {
-            for (call, reason) in pending {
-                self.conversation.record(Entry::Pending { call, reason });
-            }
-            return Err(error);
-        }
-        if self.pieces.are_held(&message, self.answer) {
-            // The earlier run has not emitted it, because the answer was not checked.
-            let message = Box::new(message.clone());
-            self.pieces.buffer.push(RunEvent::Message { message, within: self.scope.run.within() });
-        }
-        self.caller.called.begin_turn(self.conversation.log(), self.conversation.turn_path());
-        let mut positions = restart.positions.into_iter().peekable();
-        for (position, call) in message.calls.into_iter().enumerate() {
-            match positions.next_if_eq(&position) {
-                Some(_) => self.dispatch(position, call),
-                None => drop(self.caller.called.add(call.id)),
-            }
-        }
-        Ok(())
+        self.dispatched.indexes.push(position);
+        self.dispatched.batch.push(call);
     }
 
     /// Waits for the next result. `None` if no call is running.
     pub(super) async fn next(&mut self) -> Option<ToolResult> {
-        if self.dispatch.batch.is_empty() {
+        if self.dispatched.batch.is_empty() {
             // An empty batch is not polled, because calls may be added later.
             return None;
         }
-        let result = self.dispatch.batch.next().await?;
+        let result = self.dispatched.batch.next().await?;
         Some(self.received(result))
     }
 
     /// Returns a result that is already there, without waiting.
     async fn next_ready(&mut self) -> Option<ToolResult> {
-        let next = poll_fn(|cx| match Pin::new(&mut self.dispatch.batch).poll_next(cx) {
+        let next = poll_fn(|cx| match Pin::new(&mut self.dispatched.batch).poll_next(cx) {
             Poll::Ready(result) => Poll::Ready(result),
             Poll::Pending => Poll::Ready(None),
         });
@@ -244,7 +205,7 @@ impl TurnCalls<'_> {
     /// Records a result for the detection of repeated calls, and gives it the position in the turn and the
     /// provider's id.
     fn received(&mut self, mut result: ToolResult) -> ToolResult {
-        let position = self.dispatch.indexes.get(result.position).copied().unwrap_or(result.position);
+        let position = self.dispatched.indexes.get(result.position).copied().unwrap_or(result.position);
         let message = self.conversation.turn_message();
         if let Some(call) = message.and_then(|message| message.calls.get(position)) {
             self.repetitions.record(call, &result);
@@ -256,40 +217,29 @@ impl TurnCalls<'_> {
     /// Adds a result to the turn and emits an event, or marks the call as pending if the result is a
     /// `Pending` error.
     pub(super) fn keep(&mut self, mut result: ToolResult) {
-        match (self.caller.called.take(result.position), &result.outcome) {
-            // The agent has not begun again, so its result is lost unless it can still be decided.
-            (Some(Called { child, has_stopped: false }), Err(error))
-                if is_final(error) || (!child.is_pending() && error.pending().is_none()) =>
-            {
-                result.outcome = Err(describe_interrupted(error, child));
-            }
-            // An agent called as a tool may have stopped with pending calls, to be decided later.
-            (Some(Called { child, .. }), _) if child.is_pending() => {
-                self.conversation.return_called(result.position, child);
-                if result.error().is_some_and(|error| error.pending().is_none()) {
-                    result.outcome = Err(ToolError::deferred(result.name.as_str()));
-                }
-            }
-            _ => {}
-        }
+        self.return_called_agent(&mut result);
         let agent = || self.scope.agent.to_owned();
-        match result.error().and_then(ToolError::pending).cloned() {
-            // The result of an answer is for the model.
-            None if self.is_answer(&result) => {}
-            None => self.scope.run.emit(|| RunEvent::Result {
-                agent: agent(),
-                result: Box::new(result.clone()),
-                within: self.scope.run.within(),
-            }),
+        let key = || self.conversation.path_of_call(result.position).into();
+        let within = || self.scope.run.within();
+        match result.error().and_then(ToolError::pending) {
             Some(reason) => {
-                let call_id = result.call_id.clone();
                 if self.scope.run.0.place.is_tracked {
                     self.scope.run.emit(|| RunEvent::CallPending {
                         agent: agent(),
-                        id: self.conversation.path_of_call(result.position),
-                        call_id,
-                        reason,
-                        within: self.scope.run.within(),
+                        key: key(),
+                        call_id: result.call_id.clone(),
+                        reason: reason.clone(),
+                        within: within(),
+                    });
+                }
+            }
+            None => {
+                if !self.is_hidden(&result) {
+                    self.scope.run.emit(|| RunEvent::Result {
+                        agent: agent(),
+                        key: key(),
+                        result: Box::new(result.clone()),
+                        within: within(),
                     });
                 }
             }
@@ -297,12 +247,33 @@ impl TurnCalls<'_> {
         self.conversation.add_result(result);
     }
 
-    /// Returns whether the arguments of the call are the answer.
-    fn is_answer(&self, result: &ToolResult) -> bool {
-        let message = self.conversation.turn_message();
-        message
-            .and_then(|message| message.calls.get(result.position))
-            .is_some_and(|call| self.answer.is_in(call))
+    /// Takes back the agent that the call of `result` has called, if it did, and changes the result where
+    /// that agent has not ended: its calls can be decided later, or what it did is lost.
+    fn return_called_agent(&mut self, result: &mut ToolResult) {
+        let Some(Called { child, has_stopped }) = self.caller.called.take(result.position) else { return };
+        if !has_stopped && let Err(error) = &result.outcome {
+            // The agent has not begun again.
+            let can_be_decided = child.is_pending() || error.pending().is_some();
+            if is_final(error) || !can_be_decided {
+                result.outcome = Err(describe_interrupted(error, child));
+                return;
+            }
+        }
+        if child.is_pending() {
+            self.conversation.return_called(result.position, child);
+            if result.error().is_some_and(|error| error.pending().is_none()) {
+                result.outcome = Err(ToolError::deferred(result.name.as_str()));
+            }
+        }
+    }
+
+    /// Returns whether a result has no event: that of an answer is for the model, and an output that is the
+    /// answer waits for its verdict.
+    fn is_hidden(&self, result: &ToolResult) -> bool {
+        let Some(turn) = self.conversation.turn() else { return false };
+        let call = turn.message().calls.get(result.position);
+        let is_answer = call.is_some_and(|call| self.answer.is_in(call));
+        is_answer || result.actions.skip_summarization && turn.checks_answers
     }
 
     /// Waits for all results and ends the calls of the turn, unless calls are pending: the turn then stays
@@ -325,7 +296,7 @@ impl TurnCalls<'_> {
     async fn receive_results(&mut self) -> Result<(), AgentError> {
         let run = self.scope.run;
         let mut stopped = Ok(());
-        while !self.dispatch.batch.is_empty() {
+        while !self.dispatched.batch.is_empty() {
             let next = match stopped {
                 // After a failed save, waits for the running calls. Then the run stops.
                 Ok(()) | Err(AgentError::Store(_)) => run.until_stopped(self.next()).await,
@@ -338,19 +309,19 @@ impl TurnCalls<'_> {
                     while let Some(result) = self.next_ready().await {
                         self.keep(result);
                     }
-                    if !self.dispatch.batch.is_empty()
+                    if !self.dispatched.batch.is_empty()
                         && let Err(error) = run.save(self.conversation).await
                     {
                         self.caller.set_unsaved();
                         if !matches!(error, AgentError::Store(_)) {
-                            self.dispatch.batch.cancel();
+                            self.dispatched.batch.cancel();
                         }
                         stopped = stopped.and(Err(error));
                     }
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.dispatch.batch.cancel();
+                    self.dispatched.batch.cancel();
                     stopped = Err(error);
                 }
             }
@@ -361,14 +332,18 @@ impl TurnCalls<'_> {
 
     /// Cancels running calls, and adds results for all remaining ones.
     pub(super) async fn stop(mut self) {
-        self.dispatch.batch.cancel();
+        self.dispatched.batch.cancel();
         while let Some(result) = self.next().await {
             self.keep(result);
         }
         let turn = self.conversation.turn();
         let unanswered = turn.map(Turn::unanswered).unwrap_or_default();
-        for position in unanswered.into_iter().filter(|position| *position >= self.dispatch.started) {
-            self.conversation.add_not_started(position);
+        for position in unanswered {
+            if position >= self.dispatched.handled
+                && let Some(result) = self.conversation.not_started(position)
+            {
+                self.keep(result);
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Events that wait until a check has passed.
 
 use crate::agent::Run;
+use crate::conversation::Conversation;
 use crate::event::RunEvent;
+use std::sync::Arc;
 use toolkit_core::CallId;
 use toolkit_llm::{AssistantMessage, Message};
 
@@ -24,17 +26,17 @@ impl EventBuffer {
     }
 
     /// Holds the events of paused messages of an earlier run.
-    pub(super) fn push_paused(&mut self, messages: &[Message], run: &Run) {
-        for message in messages {
+    pub(super) fn push_paused(&mut self, conversation: &Conversation, run: &Run) {
+        for (message, id) in conversation.unchecked().iter().zip(conversation.unchecked_ids()) {
             if let Message::Assistant(message) = message {
-                self.paused.extend(events_of(message, run));
+                self.paused.extend(events_of(message, &id, run));
             }
         }
     }
 
     /// Holds the events of a complete message of an earlier run.
-    pub(super) fn push_message(&mut self, message: &AssistantMessage, run: &Run) {
-        self.events.extend(events_of(message, run));
+    pub(super) fn push_message(&mut self, message: &AssistantMessage, id: &Arc<str>, run: &Run) {
+        self.events.extend(events_of(message, id, run));
     }
 
     pub(super) fn emit(&mut self, run: &Run) {
@@ -47,11 +49,7 @@ impl EventBuffer {
     /// pause. Changes nothing if the message was already emitted.
     pub(in crate::llm) fn replace_message(&mut self, new: &AssistantMessage) {
         self.paused.retain(|event| !matches!(event, RunEvent::Text { .. } | RunEvent::Message { .. }));
-        self.events.retain(|event| match event {
-            RunEvent::Text { .. } => false,
-            RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
-            _ => true,
-        });
+        self.events.retain(|event| is_no_piece_of(new, event));
         for event in &mut self.events {
             if let RunEvent::Message { message, .. } = event {
                 **message = new.clone();
@@ -72,6 +70,15 @@ impl EventBuffer {
     }
 }
 
+/// Returns whether an event stays beside a message that replaces what was held.
+fn is_no_piece_of(new: &AssistantMessage, event: &RunEvent) -> bool {
+    match event {
+        RunEvent::Text { .. } => false,
+        RunEvent::CallArguments { call_id, .. } => has_other_call(new, call_id),
+        _ => true,
+    }
+}
+
 /// Returns whether a call has this id, and none with this id is the answer.
 fn has_other_call(message: &AssistantMessage, id: &CallId) -> bool {
     let mut has_call = false;
@@ -85,12 +92,17 @@ fn has_other_call(message: &AssistantMessage, id: &CallId) -> bool {
     has_call
 }
 
-fn events_of(message: &AssistantMessage, run: &Run) -> impl Iterator<Item = RunEvent> {
+fn events_of(message: &AssistantMessage, id: &Arc<str>, run: &Run) -> impl Iterator<Item = RunEvent> {
     let text = (!message.text.is_empty()).then(|| RunEvent::Text {
         agent: message.agent.clone(),
+        message_id: id.clone(),
         text: message.text.clone(),
         within: run.within(),
     });
-    let message = RunEvent::Message { message: Box::new(message.clone()), within: run.within() };
+    let message = RunEvent::Message {
+        message_id: id.clone(),
+        message: Box::new(message.clone()),
+        within: run.within(),
+    };
     text.into_iter().chain([message])
 }

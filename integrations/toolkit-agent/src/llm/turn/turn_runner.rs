@@ -1,12 +1,12 @@
 //! The work of an agent in a run, turn by turn.
 
-use super::calls::{Attempt, Dispatch, TurnCalls};
+use super::calls::{Attempt, DispatchedCalls, TurnCalls};
 use super::event_buffer::EventBuffer;
 use super::pieces::{HeldPieces, Pieces};
 use super::repetitions::Repetitions;
 use super::restart::Restart;
 use super::step::{Step, next_step};
-use crate::agent::{Caller, RunAgent as _};
+use crate::agent::{Caller, RunAgent as _, SteeredInput};
 use crate::conversation::{Conversation, Entry, Turn, TurnVerdict};
 use crate::error::AgentError;
 use crate::llm::agent::LlmAgent;
@@ -73,7 +73,7 @@ impl<'a> TurnRunner<'a> {
         conversation.remove_paused_of_others(self.agent.name());
         let settings = &self.agent.settings;
         if settings.hold_text() {
-            self.buffer.push_paused(conversation.unchecked(), self.scope.run);
+            self.buffer.push_paused(conversation, self.scope.run);
         }
         // Calls start after the input has passed its checks.
         let has_begun = match self.own_turn(conversation) {
@@ -103,6 +103,9 @@ impl<'a> TurnRunner<'a> {
         conversation: &mut Conversation,
     ) -> Result<Option<TurnOutcome>, AgentError> {
         self.scope.run.check_cancelled()?;
+        if let Some(output) = self.steer(conversation).await? {
+            return Ok(Some(TurnOutcome::Answer(output)));
+        }
         let current = self.agent.tools.current(self.scope.run, &mut self.run_tools)?;
         current.registry().check_run_state(&self.scope.run.0.shared.context)?;
         begin_turn(&mut self.answer, &self.agent.settings, current.registry(), self.scope.run)?;
@@ -137,6 +140,25 @@ impl<'a> TurnRunner<'a> {
             }
         };
         self.follow(conversation, broken).await
+    }
+
+    /// Adds the inputs that the owner of the run has for it, and checks them. Returns the agent's answer if they were
+    /// blocked.
+    async fn steer(&mut self, conversation: &mut Conversation) -> Result<Option<AgentOutput>, AgentError> {
+        // Text before a provider's pause goes on without an input between.
+        if conversation.turn().is_some() || !conversation.unchecked().is_empty() {
+            return Ok(None);
+        }
+        let inputs = self.scope.run.steered().await?;
+        if inputs.is_empty() {
+            return Ok(None);
+        }
+        for SteeredInput { number, id, input } in inputs {
+            conversation.take_up(&[number]);
+            conversation.steer(input, id);
+        }
+        self.scope.run.save(conversation).await?;
+        self.begin(conversation).await
     }
 
     /// Does what follows from a complete turn. `broken` is the error of a message that broke off. `None` if
@@ -196,15 +218,18 @@ impl<'a> TurnRunner<'a> {
             pieces: Pieces {
                 scope,
                 buffer: &mut self.buffer,
+                message_id: Arc::default(),
+                announced: Vec::new(),
                 gate: &gate,
                 is_unchecked: self.parallel_check.is_some() || guards.checks_responses,
                 held,
             },
             attempt: Attempt::default(),
-            dispatch: Dispatch::new(dispatcher.batch([])),
+            dispatched: DispatchedCalls::new(&dispatcher),
         };
         // Not reused after a restart, because the dispatcher contains the approvals of this turn.
         self.last = restart.is_none().then(|| dispatcher.clone());
+        calls.pieces.begin(calls.conversation);
         let response = match restart {
             Some(restart) => Box::pin(calls.restart(restart, guards)).await,
             None => match response(agent, &dispatcher, &mut calls, &mut self.parallel_check).await {
@@ -235,19 +260,30 @@ impl<'a> TurnRunner<'a> {
         let Some(message) = conversation.turn_message().filter(|_| settings.hold_text()) else { return };
         let is_answer = message.calls.is_empty() || message.calls.iter().any(|call| self.answer.is_in(call));
         if is_answer {
-            self.buffer.push_message(message, self.scope.run);
+            self.buffer.push_message(message, &conversation.turn_path().message(), self.scope.run);
         }
     }
 
     /// Emits an ended turn's held events, and saves the conversation.
     async fn end_turn(&mut self, conversation: &mut Conversation) -> Result<(), AgentError> {
+        self.emit_turn(conversation);
+        self.scope.run.save(conversation).await
+    }
+
+    fn emit_turn(&mut self, conversation: &Conversation) {
         if conversation.unchecked().is_empty() {
             self.buffer.emit(self.scope.run);
         } else {
             // The text before a pause is checked with the rest of the answer.
             self.buffer.pause();
         }
-        self.scope.run.save(conversation).await
+    }
+
+    /// Emits outputs of tools that are the answer, once they were checked.
+    fn emit_outputs(&self, conversation: &Conversation) {
+        if self.agent.settings.guards.check_answers() {
+            self.scope.emit_outputs(conversation);
+        }
     }
 
     /// Counts an invalid answer.
@@ -288,7 +324,10 @@ impl<'a> TurnRunner<'a> {
         if is_withheld && let Some(message) = conversation.latest_message() {
             self.buffer.replace_message(message);
         }
-        self.end_turn(conversation).await?;
+        self.emit_turn(conversation);
+        self.emit_outputs(conversation);
+        self.agent.emit_transfer(&to, self.scope.run);
+        self.scope.run.save(conversation).await?;
         Ok(TurnOutcome::Transfer(to))
     }
 
@@ -318,6 +357,7 @@ impl<'a> TurnRunner<'a> {
         let unchecked = AgentOutput { text, agent: self.agent.name().to_owned(), finish, escalate };
         let output = settings.guards.output(self.scope, conversation, unchecked, &mut self.buffer).await?;
         self.buffer.emit(self.scope.run);
+        self.emit_outputs(conversation);
         if let Some(key) = &settings.output_key {
             conversation.session().apply(&[(key.clone(), Some(output.text.as_str().into()))].into());
         }

@@ -18,7 +18,6 @@ impl RunAgent for LlmAgent {
 
     async fn run(&self, conversation: &mut Conversation, run: &Run) -> Result<AgentOutput, AgentError> {
         AgentSpan::with_model(self.settings.model.provider(), self.settings.model.name());
-        run.emit(|| RunEvent::AgentStarted { agent: self.name().to_owned(), within: run.within() });
         let frame = conversation.frame();
         // The run may have stopped after the last turn, or after the agent that has taken over.
         let answered = match frame {
@@ -34,10 +33,12 @@ impl RunAgent for LlmAgent {
             (None, Some(to)) => Ok(TurnOutcome::Transfer(to)),
             (None, None) => self.boxed_turns(conversation, run, is_repair).await,
         };
-        run.emit(|| RunEvent::AgentEnded { agent: self.name().to_owned(), within: run.within() });
         match outcome? {
             TurnOutcome::Answer(output) => Ok(output),
             TurnOutcome::Transfer(to) => {
+                if is_saved {
+                    self.emit_transfer(&to, run);
+                }
                 let below = self.sub_agents().iter().find_map(|agent| agent.find(&to));
                 let found = below.or_else(|| run.root().find(&to));
                 let agent = match found {
@@ -45,7 +46,6 @@ impl RunAgent for LlmAgent {
                     None if is_saved => return Err(AgentError::TeamChanged(handed_over(&to))),
                     None => return Err(AgentError::UnknownAgent(to)),
                 };
-                run.emit(|| RunEvent::Transferred { from: self.name().to_owned(), to, within: run.within() });
                 agent.join_run(conversation, &run.without_limits_of(self.name())).await
             }
         }
@@ -60,6 +60,13 @@ fn handed_over(to: &str) -> String {
 }
 
 impl LlmAgent {
+    /// Emits that the agent ends, and that another one takes over.
+    pub(super) fn emit_transfer(&self, to: &str, run: &Run) {
+        let agent = || self.name().to_owned();
+        run.emit(|| RunEvent::AgentEnded { agent: agent(), within: run.within() });
+        run.emit(|| RunEvent::Transferred { from: agent(), to: to.to_owned(), within: run.within() });
+    }
+
     /// Boxes the future of [`turns`](Self::turns), because a chain of transfers nests them. Not inlined:
     /// otherwise, the stack would hold an unboxed future for each agent of the chain.
     #[inline(never)]

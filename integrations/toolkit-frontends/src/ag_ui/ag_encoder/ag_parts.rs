@@ -1,0 +1,190 @@
+//! Messages, calls and subagents.
+
+use super::{AgEncoder, AgPiece};
+use crate::ag_ui::AgEvent;
+use serde_json::{Value, json};
+use std::mem;
+use toolkit_agent::RunEvent;
+use toolkit_core::ToolResult;
+use toolkit_core::events::ToolEventKind;
+use toolkit_llm::AssistantMessage;
+
+impl AgEncoder {
+    pub(super) fn piece(&mut self, message: &str, kind: AgPiece, text: &str, events: &mut Vec<AgEvent>) {
+        if self.open.as_ref().is_none_or(|(open, id)| *open != kind || id != message) {
+            self.close_piece(events);
+            self.open = Some((kind, message.to_owned()));
+            self.unfinished = Some(message.to_owned());
+            open_piece(message, kind, None, events);
+        }
+        let delta = text.to_owned();
+        events.push(match kind {
+            AgPiece::Text => {
+                AgEvent::TextMessageContent { message_id: message.to_owned(), delta, subagent_run_id: None }
+            }
+            AgPiece::Reasoning => {
+                AgEvent::ReasoningMessageContent { message_id: reasoning_id(message), delta }
+            }
+        });
+    }
+
+    pub(super) fn close_piece(&mut self, events: &mut Vec<AgEvent>) {
+        let Some((kind, message_id)) = self.open.take() else { return };
+        match kind {
+            AgPiece::Text => events.push(AgEvent::TextMessageEnd { message_id, subagent_run_id: None }),
+            AgPiece::Reasoning => {
+                let message_id = reasoning_id(&message_id);
+                events.push(AgEvent::ReasoningMessageEnd { message_id: message_id.clone() });
+                events.push(AgEvent::ReasoningEnd { message_id });
+            }
+        }
+    }
+
+    pub(super) fn message(
+        &mut self,
+        id: &str,
+        message: &AssistantMessage,
+        is_inner: bool,
+        events: &mut Vec<AgEvent>,
+    ) {
+        self.close_piece(events);
+        let subagent = is_inner.then(|| self.subagent(id, &message.agent, events));
+        if is_inner && !message.text.is_empty() {
+            open_piece(id, AgPiece::Text, subagent.clone(), events);
+            events.push(AgEvent::TextMessageContent {
+                message_id: id.to_owned(),
+                delta: message.text.clone(),
+                subagent_run_id: subagent.clone(),
+            });
+            events.push(AgEvent::TextMessageEnd {
+                message_id: id.to_owned(),
+                subagent_run_id: subagent.clone(),
+            });
+        }
+        for (index, call) in message.calls.iter().enumerate() {
+            let key = format!("{id}.{index}");
+            let known = self.calls.entry(key.clone()).or_default();
+            if !known.is_shown {
+                known.tool.clone_from(&call.name);
+                known.arguments = call.arguments.as_str().to_owned();
+            }
+            self.complete_call(&key, subagent.as_deref(), events);
+        }
+        if !is_inner {
+            self.unfinished = None;
+        }
+    }
+
+    /// Returns the id of the subagent that writes a message, which begins with its first one.
+    fn subagent(&mut self, message: &str, agent: &str, events: &mut Vec<AgEvent>) -> String {
+        let path = message.rsplit_once('/').map_or(message, |(path, _)| path);
+        if let Some(id) = self.subagents.get(path) {
+            return id.clone();
+        }
+        let id = match self.waits {
+            0 => path.to_owned(),
+            waits => format!("{path}~{waits}"),
+        };
+        let parent_tool_call_id = self.calls.contains_key(path).then(|| path.to_owned());
+        if let Some(call) = &parent_tool_call_id {
+            self.complete_call(call, None, events);
+        }
+        self.subagents.insert(path.to_owned(), id.clone());
+        let (subagent_run_id, name) = (id.clone(), agent.to_owned());
+        events.push(AgEvent::SubagentStarted { subagent_run_id, name, parent_tool_call_id });
+        id
+    }
+
+    pub(super) fn end_subagents(&mut self, outcome: &Value, events: &mut Vec<AgEvent>) {
+        for (_, subagent_run_id) in mem::take(&mut self.subagents).into_iter().rev() {
+            events.push(AgEvent::SubagentFinished { subagent_run_id, outcome: outcome.clone() });
+        }
+    }
+
+    pub(super) fn show_call(&mut self, key: &str, subagent: Option<&str>, events: &mut Vec<AgEvent>) {
+        let Some(call) = self.calls.get_mut(key) else { return };
+        if mem::replace(&mut call.is_shown, true) {
+            return;
+        }
+        let parent = key.rsplit_once('.').map_or(key, |(message, _)| message);
+        events.push(AgEvent::ToolCallStart {
+            tool_call_id: key.to_owned(),
+            tool_call_name: call.tool.clone(),
+            parent_message_id: parent.to_owned(),
+            subagent_run_id: subagent.map(str::to_owned),
+        });
+        let delta = mem::take(&mut call.arguments);
+        if !delta.is_empty() {
+            let (tool_call_id, subagent_run_id) = (key.to_owned(), subagent.map(str::to_owned));
+            events.push(AgEvent::ToolCallArgs { tool_call_id, delta, subagent_run_id });
+        }
+    }
+
+    /// Shows a call with all its arguments, once.
+    pub(super) fn complete_call(&mut self, key: &str, subagent: Option<&str>, events: &mut Vec<AgEvent>) {
+        self.show_call(key, subagent, events);
+        let Some(call) = self.calls.get_mut(key) else { return };
+        if !mem::replace(&mut call.is_complete, true) {
+            let (tool_call_id, subagent_run_id) = (key.to_owned(), subagent.map(str::to_owned));
+            events.push(AgEvent::ToolCallEnd { tool_call_id, subagent_run_id });
+        }
+    }
+
+    pub(super) fn result(&mut self, key: &str, result: &ToolResult, events: &mut Vec<AgEvent>) {
+        let call = self.calls.entry(key.to_owned()).or_default();
+        if call.tool.is_empty() {
+            call.tool.clone_from(&result.name);
+        }
+        let subagent = key.rsplit_once('/').and_then(|(path, _)| self.subagents.get(path)).cloned();
+        self.complete_call(key, subagent.as_deref(), events);
+        if let Some(subagent_run_id) = self.subagents.remove(key) {
+            events.push(match &result.outcome {
+                Ok(_) => AgEvent::SubagentFinished { subagent_run_id, outcome: json!({"type": "success"}) },
+                Err(error) => AgEvent::SubagentError { subagent_run_id, message: error.message().to_owned() },
+            });
+        }
+        events.push(AgEvent::ToolCallResult {
+            message_id: format!("{key}.result"),
+            tool_call_id: key.to_owned(),
+            content: result.to_text().into_owned(),
+            role: "tool".to_owned(),
+            subagent_run_id: subagent,
+        });
+    }
+}
+
+fn reasoning_id(message: &str) -> String {
+    format!("{message}.reasoning")
+}
+
+fn open_piece(message: &str, kind: AgPiece, subagent: Option<String>, events: &mut Vec<AgEvent>) {
+    match kind {
+        AgPiece::Text => events.push(AgEvent::TextMessageStart {
+            message_id: message.to_owned(),
+            role: "assistant".to_owned(),
+            subagent_run_id: subagent,
+        }),
+        AgPiece::Reasoning => {
+            let message_id = reasoning_id(message);
+            events.push(AgEvent::ReasoningStart { message_id: message_id.clone() });
+            events.push(AgEvent::ReasoningMessageStart { message_id, role: "reasoning".to_owned() });
+        }
+    }
+}
+
+/// Returns the custom event for an event that is no part of a message.
+pub(super) fn custom(event: &RunEvent) -> Option<AgEvent> {
+    let (name, value) = match event {
+        RunEvent::Tool { key: Some(key), event, .. } => {
+            let ToolEventKind::Progress { fraction, message, .. } = &event.kind else { return None };
+            ("progress", json!({"toolCallId": key, "fraction": fraction, "message": &**message}))
+        }
+        RunEvent::Transferred { from, to, .. } => ("transferred", json!({"from": from, "to": to})),
+        RunEvent::HostedCall { call, .. } => {
+            ("hosted_call", json!({"id": call.id, "name": call.name, "arguments": call.arguments}))
+        }
+        RunEvent::Custom { name, data, .. } => (name.as_str(), data.clone()),
+        _ => return None,
+    };
+    Some(AgEvent::Custom { name: name.to_owned(), value })
+}

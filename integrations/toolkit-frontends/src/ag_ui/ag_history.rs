@@ -1,0 +1,73 @@
+//! The messages of a conversation, from its log.
+
+use super::AgMessage;
+use super::ag_encoder::AgEncoder;
+use toolkit_agent::RunEvent;
+use toolkit_agent::session::{ConversationEntry, EntryKind};
+use toolkit_llm::Message;
+
+/// Returns the messages that a page shows, without what an agent has written in the run `except`.
+pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<AgMessage> {
+    let mut messages = Vec::new();
+    let mut encoder = AgEncoder::new("", "");
+    let mut run = "";
+    for entry in entries {
+        if *entry.run != *run {
+            run = &entry.run;
+            encoder = AgEncoder::new("", "");
+        }
+        match &entry.kind {
+            EntryKind::Event(event) if except.is_empty() || run != except => {
+                for sent in encoder.event(event) {
+                    sent.apply_to(&mut messages);
+                }
+            }
+            EntryKind::Input { message, message_id, .. } if entry.path.is_empty() && !message.is_feedback => {
+                let id = if message_id.is_empty() { format!("{run}.input") } else { message_id.clone() };
+                messages.push(AgMessage::user(&id, message));
+            }
+            EntryKind::Added(message) if entry.path.is_empty() => {
+                add(&mut messages, entry.number, 0, message);
+            }
+            EntryKind::Snapshot(all) if entry.path.is_empty() => {
+                messages.clear();
+                for (index, message) in all.iter().enumerate() {
+                    add(&mut messages, entry.number, index, message);
+                }
+            }
+            _ => {}
+        }
+    }
+    messages
+}
+
+/// Adds a message of the program, or of a log whose earlier entries are gone, with its text only.
+fn add(messages: &mut Vec<AgMessage>, entry: u64, index: usize, message: &Message) {
+    let id = format!("{entry}.{index}");
+    match message {
+        Message::User(message) if !message.is_feedback => messages.push(AgMessage::user(&id, message)),
+        Message::Assistant(message) if !message.text.is_empty() => {
+            messages.push(AgMessage::assistant(&id, &message.text));
+        }
+        _ => {}
+    }
+}
+
+/// Returns how many times a run has waited until it waited for one of these calls last, with the run. `None` if none did.
+pub(super) fn waits_for(entries: &[ConversationEntry], calls: &[&str]) -> Option<(String, usize)> {
+    let mut count = 0;
+    let mut run = "";
+    let mut last = None;
+    for entry in entries {
+        if *entry.run != *run {
+            run = &entry.run;
+            count = 0;
+        }
+        let Some(RunEvent::Waiting { pending, .. }) = entry.event() else { continue };
+        count += 1;
+        if pending.iter().any(|call| calls.contains(&call.id.as_str())) {
+            last = Some((run.to_owned(), count));
+        }
+    }
+    last
+}

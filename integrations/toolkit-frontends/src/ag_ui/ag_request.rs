@@ -1,0 +1,141 @@
+//! What a client of AG-UI sends.
+
+use crate::page_error::PageError;
+use serde::Deserialize;
+use serde_json::Value;
+use toolkit_agent::Decision;
+use toolkit_agent::PendingCall;
+use toolkit_agent::runs::RunInput;
+use toolkit_core::Content;
+use toolkit_core::error::Pending;
+use toolkit_core::output::{Media, MediaData};
+use toolkit_llm::UserMessage;
+
+/// The input of a run, as far as it is read: tools, context and state of a client are not.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AgRequest {
+    pub(super) thread_id: String,
+    pub(super) run_id: String,
+    #[serde(default)]
+    messages: Vec<AgClientMessage>,
+    #[serde(default)]
+    pub(super) resume: Vec<ResumeEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AgClientMessage {
+    id: String,
+    role: String,
+    #[serde(default)]
+    content: Value,
+    tool_call_id: Option<String>,
+    error: Option<String>,
+}
+
+/// The answer to an interrupt.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResumeEntry {
+    interrupt_id: String,
+    status: String,
+    #[serde(default)]
+    payload: Value,
+}
+
+impl AgRequest {
+    /// Returns the user's messages at the end of the history, each with its id as the run.
+    pub(super) fn inputs(&self) -> Result<Vec<RunInput>, PageError> {
+        let mut inputs = Vec::new();
+        for message in self.messages.iter().rev() {
+            if message.role != "user" {
+                break;
+            }
+            inputs.push(message.input()?);
+        }
+        inputs.reverse();
+        Ok(inputs)
+    }
+
+    /// Returns the decisions of the resume, and the results of tools of the page at the end of the history.
+    pub(super) fn decisions(&self, pending: &[PendingCall]) -> Vec<(String, Option<Decision>)> {
+        let mut decisions = Vec::new();
+        for entry in &self.resume {
+            let waiting = pending.iter().find(|call| call.id == entry.interrupt_id);
+            let decision = waiting.map(|call| entry.decision(&call.reason));
+            decisions.push((entry.interrupt_id.clone(), decision));
+        }
+        for message in self.messages.iter().rev() {
+            let (Some(call), "tool") = (&message.tool_call_id, message.role.as_str()) else { break };
+            let is_waiting = pending.iter().any(|waiting| waiting.id == *call);
+            let decision = match &message.error {
+                Some(error) => Decision::Fail(error.clone()),
+                None => Decision::Answer(message.content.clone()),
+            };
+            decisions.push((call.clone(), is_waiting.then_some(decision)));
+        }
+        decisions
+    }
+}
+
+impl ResumeEntry {
+    fn decision(&self, reason: &Pending) -> Decision {
+        if self.status != "resolved" {
+            return denial("the user has cancelled it");
+        }
+        if !matches!(reason, Pending::Approval { .. }) {
+            return Decision::Answer(self.payload.clone());
+        }
+        if self.payload["approved"] != true && self.payload != true {
+            return denial(self.payload["reason"].as_str().unwrap_or_default());
+        }
+        match &self.payload["editedArgs"] {
+            Value::Null => Decision::Approve,
+            arguments => Decision::Change(arguments.clone()),
+        }
+    }
+}
+
+fn denial(reason: &str) -> Decision {
+    let told = if reason.is_empty() { "the user has denied it" } else { reason };
+    Decision::Deny(told.to_owned())
+}
+
+impl AgClientMessage {
+    fn input(&self) -> Result<RunInput, PageError> {
+        let mut contents = Vec::new();
+        match &self.content {
+            Value::String(text) => contents.push(Content::text(text.clone())),
+            Value::Array(parts) => {
+                for part in parts {
+                    contents.push(content(part)?);
+                }
+            }
+            _ => {}
+        }
+        let is_empty = matches!(&contents[..], [Content::Text(text)] if text.is_empty());
+        if contents.is_empty() || is_empty || self.id.is_empty() {
+            return Err(PageError::BadRequest("a message has no content or no id".to_owned()));
+        }
+        let input = RunInput::new(UserMessage::new(contents));
+        Ok(input.with_run(self.id.clone()).with_message_id(self.id.clone()))
+    }
+}
+
+/// Reads a part of a message. Files have their bytes: the provider would fetch other addresses.
+fn content(part: &Value) -> Result<Content, PageError> {
+    if let Some(text) = part["text"].as_str() {
+        return Ok(Content::text(text.to_owned()));
+    }
+    let source = &part["source"];
+    let (Some(data), Some(media_type), "data") =
+        (source["value"].as_str(), source["mimeType"].as_str(), source["type"].as_str().unwrap_or_default())
+    else {
+        let reason = "a part of a message must be text, or have its data in Base64";
+        return Err(PageError::BadRequest(reason.to_owned()));
+    };
+    let mut media = Media::new(media_type, "");
+    media.data = MediaData::Base64(data.to_owned());
+    Ok(media.into())
+}

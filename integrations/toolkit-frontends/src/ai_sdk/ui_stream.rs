@@ -1,0 +1,71 @@
+//! A message as a body of server-sent events.
+
+use super::UiChunk;
+use super::ui_encoder::UiEncoder;
+use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text};
+use axum::response::Response;
+use http::header::{HeaderName, HeaderValue};
+use toolkit_agent::runs::{RunUpdate, RunUpdates};
+
+impl PageEncoder for UiEncoder {
+    fn run(&self) -> &str {
+        self.run()
+    }
+
+    fn write(&mut self, update: &RunUpdate) -> Written {
+        match self.update(update) {
+            Some(chunks) => Written::Events(text_of(&chunks)),
+            None => Written::Again(String::new()),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended()
+    }
+
+    fn end(&mut self) -> String {
+        text_of(&self.finish()) + "data: [DONE]\n\n"
+    }
+}
+
+/// Returns a run's message from its start.
+pub(super) fn message(run: &str, updates: RunUpdates) -> Response {
+    after_decisions(run, updates, 0, Decided::default())
+}
+
+/// What a request has decided.
+#[derive(Default)]
+pub(super) struct Decided {
+    pub(super) calls: Vec<String>,
+    /// What the page reads of those that were decided before.
+    pub(super) chunks: Vec<UiChunk>,
+}
+
+/// Returns what follows in a run's message after it has waited `waits` times.
+pub(super) fn after_decisions(run: &str, updates: RunUpdates, waits: usize, decided: Decided) -> Response {
+    let encoder = UiEncoder::new(run);
+    let head = event_text(&encoder.start()) + &text_of(&decided.chunks);
+    let stream = RunStream::new(encoder, updates, waits, head).with_decided(decided.calls);
+    marked(stream.into_response())
+}
+
+/// Returns a message that is over, because no call waits for what the page has sent.
+pub(super) fn nothing(run: &str) -> Response {
+    let mut encoder = UiEncoder::new(run);
+    let text = event_text(&encoder.start()) + &encoder.end();
+    marked(event_response(text.into()))
+}
+
+fn marked(mut response: Response) -> Response {
+    let name = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+    response.headers_mut().insert(name, HeaderValue::from_static("v1"));
+    response
+}
+
+fn text_of(chunks: &[UiChunk]) -> String {
+    let mut text = String::new();
+    for chunk in chunks {
+        text.push_str(&event_text(chunk));
+    }
+    text
+}
