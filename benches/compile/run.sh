@@ -180,7 +180,6 @@ report() {
         print ""
         if ("twin" in check) { ratio("check ratio", check); ratio("release ratio", release) }
         if (count != 200) exit missed > 0
-        if ("ours" in release) target("release over plain", over(release, "ours"), " CPU-s", 4, -1)
         target("size over plain", over(size, "ours") / 1000000, " MB", 1.74, -1)
         target("size over plain, published to one API", over(size, "one") / 1000000, " MB", 2.15, -1, 1.8)
         target("size over plain, published to four APIs", over(size, "four") / 1000000, " MB", 2.26, -1, 2.1)
