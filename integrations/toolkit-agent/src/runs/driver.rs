@@ -74,10 +74,7 @@ pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
             Ok(Next::Step) => failures = 0,
             Ok(Next::Wait(None)) if retire.retire() => return,
             Ok(Next::Wait(None)) => {}
-            Ok(Next::Wait(Some(second))) => {
-                let left = Duration::from_secs(second.saturating_sub(now())).max(Duration::from_millis(50));
-                let _ = timeout(left, active.news.notified()).await;
-            }
+            Ok(Next::Wait(Some(second))) => wait_until(second, &active).await,
             // Another process has saved, and may work on the run.
             Err(error) if error.is_conflict() => {}
             Err(_) if failures < MAX_FAILURES => {
@@ -86,6 +83,16 @@ pub(super) async fn drive(inner: Arc<LocalInner>, active: Arc<Active>) {
                 sleep(Duration::from_millis(50 << failures)).await;
             }
             Err(_) => return,
+        }
+    }
+}
+
+/// Waits for news, or for this second. The clock is read each minute, because it may jump.
+async fn wait_until(second: u64, active: &Active) {
+    while now() < second {
+        let left = Duration::from_secs(second.saturating_sub(now()).min(60));
+        if timeout(left, active.news.notified()).await.is_ok() {
+            return;
         }
     }
 }

@@ -109,3 +109,25 @@ fn stale(conversation: &Conversation, status: &RunStatus, inbox: &Inbox) -> Vec<
     }
     stale
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inbox(not_before: u64) -> Inbox {
+        let item = InputItem { not_before, ..InputItem::new("Wake up.".into()) };
+        Inbox { inputs: vec![Numbered { number: 1, id: "1".to_owned(), item }], ..Inbox::default() }
+    }
+
+    #[test]
+    fn a_clock_that_jumps_neither_loses_an_input_nor_begins_it_early() {
+        let conversation = Conversation::new("1");
+        for now in [50, 99, 0, 98] {
+            assert_eq!(next_step(&conversation, inbox(100), false, now), Step::Wait(Some(100)));
+        }
+        for now in [100, u64::MAX] {
+            let step = next_step(&conversation, inbox(100), false, now);
+            assert!(matches!(&step, Step::Begin(input) if input.number == 1), "{step:?}");
+        }
+    }
+}
