@@ -251,7 +251,8 @@ impl Budget {
             [&self.model_calls, &self.tool_calls].map(|count| count.load(Ordering::Relaxed));
         let seconds = self.started.elapsed().as_secs();
         let counted = lock(&self.counted);
-        Spent { usage: counted.usage, cost: counted.cost, model_calls, tool_calls, seconds }
+        let (usage, cost) = (counted.usage, counted.cost);
+        Spent { usage, cost, model_calls, tool_calls, seconds, lost_attempts: 0 }
     }
 
     fn elapsed(&self) -> Duration {

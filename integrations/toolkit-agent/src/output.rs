@@ -85,16 +85,21 @@ pub struct Spent {
     /// The whole seconds in which processes worked.
     #[serde(skip_serializing_if = "is_zero")]
     pub seconds: u64,
+    /// The number of attempts at runs that ended with their process. Each may have made one more model call, which is
+    /// not counted here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_attempts: u32,
 }
 
 impl AddAssign for Spent {
     fn add_assign(&mut self, other: Self) {
-        let Self { usage, cost, model_calls, tool_calls, seconds } = other;
+        let Self { usage, cost, model_calls, tool_calls, seconds, lost_attempts } = other;
         self.usage += usage;
         self.cost += cost;
         self.model_calls = self.model_calls.saturating_add(model_calls);
         self.tool_calls = self.tool_calls.saturating_add(tool_calls);
         self.seconds = self.seconds.saturating_add(seconds);
+        self.lost_attempts = self.lost_attempts.saturating_add(lost_attempts);
     }
 }
 

@@ -69,12 +69,11 @@ pub(crate) async fn judge<S: ConversationStore + Clone>(
             }
         };
         faults.extend(ended_once(&info.id, &entries));
-        let spent = u64::from(saved.open().await.unwrap().spent().model_calls);
+        let spent = saved.open().await.unwrap().spent();
+        let (counted, lost) = (u64::from(spent.model_calls), u64::from(spent.lost_attempts));
         let asked = requests.get(&info.id).copied().unwrap_or(0);
-        let attempts = entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Resumed { .. }));
-        let killed = attempts.count() as u64;
-        if spent > asked || asked > spent + killed {
-            faults.push(format!("{}: {asked} requests, {spent} billed, {killed} attempts killed", info.id));
+        if counted > asked || asked > counted + lost {
+            faults.push(format!("{}: {asked} requests, {counted} billed, {lost} attempts lost", info.id));
         }
         for outcome in course.outcomes.iter().filter(|outcome| outcome.conversation == info.id) {
             faults.extend(taken_once(outcome, &entries));

@@ -59,6 +59,12 @@ impl RunState {
         spent
     }
 
+    /// Adds what the latest attempt has spent to the attempts before it. If it works, its process has died.
+    pub(super) fn end_attempt(&mut self) {
+        self.attempt_spent.lost_attempts = self.is_working.into();
+        self.earlier_spent += std::mem::take(&mut self.attempt_spent);
+    }
+
     /// Returns the index of the first message, or of the original question.
     pub(super) fn first(&self) -> usize {
         self.question.unwrap_or(self.begin)

@@ -59,7 +59,8 @@ pub(super) mod spent {
     use super::{Deserialize, Deserializer, Number, Serializer, Spent, count, usage_of, usage_row, write};
 
     pub(crate) fn serialize<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error> {
-        let Spent { usage, cost, model_calls, tool_calls, seconds } = *spent;
+        // An attempt does not log that it was lost.
+        let Spent { usage, cost, model_calls, tool_calls, seconds, lost_attempts: _ } = *spent;
         let cost = Number::from_f64(cost).unwrap_or_else(|| Number::from(0));
         let [a, b, c, d, e, f] = usage_row(usage);
         write(&[model_calls.into(), tool_calls.into(), seconds.into(), cost, a, b, c, d, e, f], serializer)
@@ -73,6 +74,7 @@ pub(super) mod spent {
             seconds: count(&row, 2)?,
             cost: row.get(3).and_then(Number::as_f64).unwrap_or_default(),
             usage: usage_of(row.get(4..).unwrap_or_default())?,
+            lost_attempts: 0,
         })
     }
 }

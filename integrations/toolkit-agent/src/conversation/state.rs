@@ -220,9 +220,9 @@ impl State {
             self.run = Some(RunState { begin, ..RunState::default() });
         }
         let run = self.run();
+        run.end_attempt();
         run.is_working = true;
         run.attempts += 1;
-        run.earlier_spent += std::mem::take(&mut run.attempt_spent);
     }
 
     fn stop(&mut self, stop: Stop, at: u64) {
@@ -295,8 +295,9 @@ impl State {
     }
 
     fn give_up_run_state(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.earlier_runs += run.spent();
+        if let Some(mut run) = self.run.take() {
+            run.end_attempt();
+            self.earlier_runs += run.earlier_spent;
         }
     }
 

@@ -222,7 +222,9 @@ async fn check_case<S: ConversationStore + Clone>(store: S, mode: InputMode, bef
         Then::Refused => assert!(answered("One.").is_some() && new.is_none(), "{name}: {texts:?}"),
     }
     let conversation = Sessions::new(case.store.clone()).user("ada").conversation("1").open().await.unwrap();
-    assert_eq!(conversation.spent().model_calls as usize, case.model.requests().len(), "{name}");
+    let spent = conversation.spent();
+    assert_eq!(spent.model_calls as usize, case.model.requests().len(), "{name}");
+    assert_eq!(spent.lost_attempts, u32::from(before == Before::Dead), "{name}");
     assert!(case.store.inbox(KEY).await.unwrap().is_empty(), "{name}");
     assert!(case.store.unfinished(None).await.unwrap().is_empty(), "{name}");
 }
