@@ -15,7 +15,7 @@ use toml_edit::{DocumentMut, Item};
 ///
 /// let text = r#"{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}} /* Mine. */}"#;
 /// let rest = remove_entry(text, Dialect::Cursor, "a")?;
-/// assert_eq!(rest, r#"{"mcpServers": {"b": {"command": "y"}} /* Mine. */}"#);
+/// assert_eq!(rest, r#"{"mcpServers": { "b": {"command": "y"}} /* Mine. */}"#);
 /// assert_eq!(remove_entry(&rest, Dialect::Cursor, "a")?, rest);
 /// # Ok::<(), toolkit_mcp_config::ConfigError>(())
 /// ```
