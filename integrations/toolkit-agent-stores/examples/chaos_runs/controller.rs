@@ -69,18 +69,7 @@ pub(crate) async fn control<S: ConversationStore + Clone>(
     }
     chaos.abort();
     let _ = chaos.await;
-    // The last process continues what the others have left.
-    for worker in &*site.workers {
-        worker.lock().await.replace(0).await;
-    }
-    let mut is_quiet = false;
-    for _ in 0..600 {
-        is_quiet = store.unfinished(None).await.unwrap().is_empty();
-        if is_quiet {
-            break;
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
+    let is_quiet = site.end_all().await;
     site.is_over.store(true, Ordering::Relaxed);
     person.abort();
     let mut heard = Vec::new();
@@ -121,6 +110,20 @@ impl<S: ConversationStore> Site<S> {
                 Ok(Ok(reply)) => return reply,
             }
         }
+    }
+
+    /// Starts processes whose store works, which continue what the others have left. Returns whether all runs end.
+    async fn end_all(&self) -> bool {
+        for worker in &*self.workers {
+            worker.lock().await.replace(0).await;
+        }
+        for _ in 0..600 {
+            if self.store.unfinished(None).await.unwrap().is_empty() {
+                return true;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        false
     }
 
     /// Waits until a conversation has nothing to do. A run that goes on for too long is a fault, which is found at the end.
