@@ -1,6 +1,7 @@
 //! Runs that somebody owns.
 
 mod complaints;
+mod crashes;
 mod owned;
 mod reloads;
 mod table;

@@ -140,7 +140,7 @@ impl Conversation {
 
     /// Returns what all runs have spent.
     ///
-    /// After a process was killed, its open model call is missing; `lost_attempts` counts these processes.
+    /// After a process was killed, its open model call is missing; [`lost_attempts`](Spent::lost_attempts) counts these processes.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let mut spent = self.state.earlier_runs;
