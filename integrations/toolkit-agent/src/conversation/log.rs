@@ -63,7 +63,7 @@ pub(crate) struct Position {
     pub(crate) taken: Vec<u64>,
     /// The items of the inbox with decisions, by call. The entry of the decision takes one up.
     pub(crate) decisions: BTreeMap<String, u64>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: Arc<Summary>,
     values: BTreeMap<String, Value>,
     spent: Spent,
     /// Why an entry could not be written. Nothing can be saved afterwards.
@@ -216,7 +216,7 @@ pub(crate) struct Unsaved {
     pub(crate) entries: String,
     pub(crate) first: u64,
     pub(crate) taken: Vec<u64>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: Arc<Summary>,
 }
 
 fn append_element(unsaved: &mut Vec<u8>, element: &impl Serialize) -> Result<(), String> {

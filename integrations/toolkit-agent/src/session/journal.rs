@@ -62,7 +62,7 @@ impl Journal {
     pub(crate) async fn save(
         self: &Arc<Self>,
         values: SessionMap,
-        summary: Option<Summary>,
+        summary: Option<Arc<Summary>>,
         spent: impl FnOnce() -> Spent + Send + 'static,
     ) -> RunningSave {
         let mut save: BoxFuture<'static, _> = Box::pin(self.clone().append(values, summary, spent));
@@ -79,7 +79,7 @@ impl Journal {
     async fn append(
         self: Arc<Self>,
         values: SessionMap,
-        summary: Option<Summary>,
+        summary: Option<Arc<Summary>>,
         spent: impl FnOnce() -> Spent,
     ) -> Result<(), StoreError> {
         let _turn = self.log.turnstile.lock().await;
