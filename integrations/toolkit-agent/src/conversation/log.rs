@@ -197,9 +197,6 @@ impl Position {
     /// Puts entries that could not be saved before those that wait.
     pub(crate) fn restore(&mut self, unsaved: Unsaved) {
         let Unsaved { entries, first, taken, .. } = unsaved;
-        if entries.is_empty() {
-            return;
-        }
         self.first = first;
         self.taken.extend(taken);
         let later = mem::replace(&mut self.unsaved, entries.into_bytes());

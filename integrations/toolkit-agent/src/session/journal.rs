@@ -175,6 +175,8 @@ struct Restored<'a> {
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        lock(&self.log.position).restore(std::mem::take(&mut self.unsaved));
+        if !self.unsaved.entries.is_empty() {
+            lock(&self.log.position).restore(std::mem::take(&mut self.unsaved));
+        }
     }
 }
