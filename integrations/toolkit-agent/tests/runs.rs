@@ -1,8 +1,10 @@
 //! Runs that somebody owns.
 
+mod client_tools;
 mod complaints;
 mod owned;
 mod reloads;
+mod rewinds;
 mod table;
 
 use toolkit_agent::session::MemoryStore;
