@@ -53,6 +53,17 @@ fn add(messages: &mut Vec<AgMessage>, entry: u64, index: usize, message: &Messag
     }
 }
 
+/// Returns whether a client's history leaves that of the log before its end: the user has written what the client does not
+/// have, after the last message that it has. `ids` are those of the client. A history whose last message is known asks for its
+/// answer, and one without any known message is that of a page that was just loaded.
+pub(super) fn leaves(ids: &[&str], log: &[AgMessage]) -> bool {
+    let has = |message: &AgMessage| ids.iter().any(|id| message.as_value()["id"] == *id);
+    let is_new = |id: &&str| log.iter().all(|message| message.as_value()["id"] != **id);
+    let Some(last) = log.iter().rposition(has) else { return false };
+    ids.last().is_some_and(is_new)
+        && log.iter().skip(last + 1).any(|message| message.as_value()["role"] == "user")
+}
+
 /// Returns how many times a run has waited until it waited for one of these calls last, with the run. `None` if none did.
 pub(super) fn waits_for(entries: &[ConversationEntry], calls: &[&str]) -> Option<(String, usize)> {
     let mut count = 0;
