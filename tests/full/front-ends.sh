@@ -26,7 +26,7 @@ if [ ! -e "$tools/python/complete" ]; then
 fi
 export PATH="$tools/python/bin:$PATH"
 mkdir -p "$tools/npm"
-cp tests/full/front-ends/{package.json,package-lock.json,ai-sdk.mjs,ag-ui.mjs} "$tools/npm"
+cp tests/full/front-ends/{package.json,package-lock.json,ai-sdk.mjs,ag-ui.mjs,restarts.mjs} "$tools/npm"
 if ! cmp -s tests/full/front-ends/package-lock.json "$tools/npm/complete"; then
     (cd "$tools/npm" && npm ci --silent --no-audit --no-fund --ignore-scripts) ||
         skip "the packages of npm cannot be installed"
@@ -50,6 +50,7 @@ export EVENTS="${CHUNKS%/*}/ag-ui-1-events.txt"
 for _ in $(seq "$rounds"); do
     node ai-sdk.mjs "$address/chat"
     node ag-ui.mjs "$address/agent"
+    node restarts.mjs "$target/debug/examples/chat_page"
 done
 planted "Hello. Hello." node ai-sdk.mjs "$address/chat" doubled
 planted "Hello. Hello." node ag-ui.mjs "$address/agent" doubled

@@ -46,8 +46,8 @@ pub(crate) trait PageEncoder: Send + 'static {
 /// What a page reads of an update.
 pub(crate) enum Written {
     Events(String),
-    /// After this, the page forgets what it has, and reads the conversation again.
-    Again(String),
+    /// After the first, the page forgets what it has, and reads the conversation again. The second follows then.
+    Again(String, String),
 }
 
 /// What a page hears of a run.
@@ -110,8 +110,8 @@ impl<E: PageEncoder> RunStream<E> {
             };
             let written = match this.encoder.write(&update) {
                 Written::Events(events) => events,
-                Written::Again(events) => match this.encoder.read_again().await {
-                    Some(again) => events + &again,
+                Written::Again(before, after) => match this.encoder.read_again().await {
+                    Some(again) => before + &again + &after,
                     None => return Some((Err(BrokenOff), None)),
                 },
             };

@@ -86,6 +86,8 @@ async fn the_tools_of_a_client_are_those_of_the_run_and_it_gives_their_results()
     page.messages.push(serde_json::from_value(result).unwrap());
     let events = exchange(&mut page).await;
     assert!(events.iter().any(|event| event["delta"] == "In Rome."), "{events:#?}");
+    // The client has it already.
+    assert!(!types(&events).contains(&"TOOL_CALL_RESULT"), "{events:#?}");
     page.extras = json!({});
     page.messages.clear();
     page.write("m2", "Bye.");

@@ -105,3 +105,25 @@ async fn parallel_agents_are_voices_of_their_own() {
     names.sort_unstable();
     assert_eq!(names, ["left", "right"]);
 }
+
+/// The log is ahead of such a client when it reads that a text was taken back.
+#[tokio::test]
+async fn a_client_that_reads_late_shows_each_piece_once() {
+    for requests in [&["retry"][..], &["retry", "slow"]] {
+        let mut page = page(requests);
+        page.write("m1", "Go.");
+        let late = page.begin(Value::Null).await;
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let mut saved = Vec::new();
+        fold(&mut saved, &events_of(&all(page.request("GET /1", &Value::Null).await).await));
+        fold(&mut page.messages, &events_of(&all(late).await));
+        assert_eq!(sorted(&page.messages), sorted(&saved));
+    }
+    let mut page = AgPage::new();
+    page.write("m1", "retry");
+    let late = page.begin(Value::Null).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    fold(&mut page.messages, &events_of(&all(late).await));
+    let text = page.messages.last().unwrap().as_value()["content"].as_str().unwrap().to_owned();
+    assert_eq!(text.matches("Hello.").count(), 1, "{text}");
+}

@@ -6,11 +6,14 @@ mod ag_voice;
 
 use super::AgEvent;
 use ag_parts::custom;
+pub(super) use ag_parts::result_id;
+pub(super) use ag_voice::reasoning_id;
 use ag_voice::{AgPiece, AgVoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::mem;
 use toolkit_agent::{RunEvent, RunOutput};
+use toolkit_core::ToolResult;
 
 /// Folds the events of one run into those of AG-UI.
 ///
@@ -40,8 +43,10 @@ pub struct AgEncoder {
     thread: String,
     /// The id that the client gave to the exchange.
     exchange: String,
-    /// The agents that write a message now.
+    /// The agents that write, each with its latest message.
     voices: Vec<AgVoice>,
+    /// Results of calls whose message is shown later, because a guardrail has to see it.
+    early: Vec<(String, ToolResult)>,
     calls: BTreeMap<String, AgCall>,
     /// The agents inside calls, and the parallel ones, by their path.
     subagents: BTreeMap<String, String>,
@@ -71,6 +76,7 @@ impl AgEncoder {
             thread: thread.into(),
             exchange: exchange.into(),
             voices: Vec::new(),
+            early: Vec::new(),
             calls: BTreeMap::new(),
             subagents: BTreeMap::new(),
             waits: 0,
@@ -85,28 +91,24 @@ impl AgEncoder {
         AgEvent::RunStarted { thread_id: self.thread.clone(), run_id: self.exchange.clone() }
     }
 
-    /// Takes back the unfinished message that a retry begins again. `None` if nothing was shown of it. Otherwise the page
-    /// needs a snapshot after these events.
+    /// Takes back the message that a retry begins again, or that a guardrail has replaced. `None` if nothing was shown of it.
+    /// Otherwise the page needs a snapshot after these events, before those of [`event`](Self::event).
     #[must_use]
     pub fn take_back(&mut self, event: &RunEvent) -> Option<Vec<AgEvent>> {
-        let RunEvent::ModelRetried { within, .. } = event else { return None };
-        let index = self.voices.iter().position(|voice| voice.within == *within)?;
+        let index = self.voices.iter().position(|voice| voice.is_taken_back(event))?;
         let events = self.interrupt();
         let voice = self.voices.remove(index);
         let prefix = format!("{}.", voice.message);
         self.calls.retain(|key, _| !key.starts_with(&prefix));
-        self.is_incomplete |= !within.is_empty();
+        self.is_incomplete |= !voice.within.is_empty();
         Some(events)
     }
 
-    /// Ends what is being written, and forgets the unfinished messages.
-    #[must_use]
-    pub fn close(&mut self) -> Vec<AgEvent> {
+    /// Ends what is being written, and forgets the messages that the page does not keep: they are told again.
+    pub(super) fn go_back(&mut self, is_kept: impl Fn(&str) -> bool) -> Vec<AgEvent> {
         let events = self.interrupt();
-        for voice in mem::take(&mut self.voices) {
-            let prefix = format!("{}.", voice.message);
-            self.calls.retain(|key, _| !key.starts_with(&prefix));
-        }
+        self.voices.clear();
+        self.calls.retain(|key, _| key.rsplit_once('.').is_some_and(|(message, _)| is_kept(message)));
         events
     }
 
@@ -114,8 +116,7 @@ impl AgEncoder {
     fn interrupt(&mut self) -> Vec<AgEvent> {
         let mut events = Vec::new();
         for voice in &mut self.voices {
-            voice.close(&mut events);
-            voice.shown = 0;
+            voice.interrupt(&mut events);
         }
         for (key, call) in &mut self.calls {
             if call.is_shown && !mem::replace(&mut call.is_complete, true) {
@@ -158,14 +159,14 @@ impl AgEncoder {
             RunEvent::Message { message_id, message, within, .. } => {
                 self.message(message_id, message, within, &mut events);
             }
+            RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
+                self.early.push((key.to_string(), (**result).clone()));
+            }
             RunEvent::Result { key, result, .. } => self.result(key, result, &mut events),
             RunEvent::AnswerBroken { within, .. } => {
-                self.voices.retain_mut(|voice| {
-                    if voice.within == *within {
-                        voice.close(&mut events);
-                    }
-                    voice.within != *within
-                });
+                if let Some(voice) = self.voices.iter_mut().find(|voice| voice.within == *within) {
+                    voice.finish(&mut events);
+                }
             }
             RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut events),
             RunEvent::Finished { output, .. } => {
@@ -192,7 +193,7 @@ impl AgEncoder {
     /// Returns the events that end the exchange.
     #[must_use]
     pub fn finish(&mut self) -> Vec<AgEvent> {
-        let mut events = self.close();
+        let mut events = self.interrupt();
         self.end_subagents(&json!({"type": "success"}), &mut events);
         let nothing = RunOutput::default();
         let end = self.end.take();

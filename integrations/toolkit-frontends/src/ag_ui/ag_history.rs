@@ -6,8 +6,30 @@ use toolkit_agent::RunEvent;
 use toolkit_agent::session::{ConversationEntry, EntryKind};
 use toolkit_llm::Message;
 
-/// Returns the messages that a page shows, without what an agent has written in the run `except`.
-pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<AgMessage> {
+/// Returns the messages that a page shows up to the run, and of what agents have written in the run those with these ids.
+///
+/// The log may be ahead of a page, which hears the others later.
+pub(super) fn messages_until(
+    log: &[ConversationEntry],
+    run: &str,
+    is_shown: impl Fn(&str) -> bool,
+) -> Vec<AgMessage> {
+    let of_run = |entry: &ConversationEntry| *entry.run == *run;
+    let end = log.iter().rposition(of_run).map_or(log.len(), |last| last + 1);
+    let begin = log.iter().position(of_run).unwrap_or(end);
+    let (before, until) = (log.get(..begin).unwrap_or_default(), log.get(..end).unwrap_or_default());
+    let earlier = messages_of(before).len();
+    let mut messages = messages_of(until);
+    let mut index = 0;
+    messages.retain(|AgMessage(message)| {
+        index += 1;
+        index <= earlier || message["role"] == "user" || message["id"].as_str().is_some_and(&is_shown)
+    });
+    messages
+}
+
+/// Returns the messages that a page shows.
+pub(super) fn messages_of(entries: &[ConversationEntry]) -> Vec<AgMessage> {
     let mut messages = Vec::new();
     let mut encoder = AgEncoder::new("", "");
     let mut run = "";
@@ -17,7 +39,7 @@ pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<Ag
             encoder = AgEncoder::new("", "");
         }
         match &entry.kind {
-            EntryKind::Event(event) if except.is_empty() || run != except => {
+            EntryKind::Event(event) => {
                 for sent in encoder.event(event) {
                     sent.apply_to(&mut messages);
                 }

@@ -83,15 +83,24 @@ impl AgRequest {
             let decision = entry.decision(waiting.map(|call| &call.reason));
             decisions.push((entry.interrupt_id.clone(), decision));
         }
-        for message in self.messages.iter().rev() {
-            let (Some(call), "tool") = (&message.tool_call_id, message.role.as_str()) else { break };
+        for (call, message) in self.results() {
             let decision = match &message.error {
                 Some(error) => Decision::Fail(error.clone()),
                 None => Decision::Answer(message.content.clone()),
             };
-            decisions.push((call.clone(), decision));
+            decisions.push((call.to_owned(), decision));
         }
         decisions
+    }
+
+    /// Returns the calls whose results are at the end of the history.
+    pub(super) fn answered(&self) -> Vec<String> {
+        self.results().map(|(call, _)| call.to_owned()).collect()
+    }
+
+    /// Returns the results of tools of the page at the end of the history, by their call.
+    fn results(&self) -> impl Iterator<Item = (&str, &AgClientMessage)> {
+        self.messages.iter().rev().map_while(AgClientMessage::result)
     }
 }
 
@@ -120,6 +129,12 @@ fn denial(reason: &str) -> Decision {
 }
 
 impl AgClientMessage {
+    /// Returns the call of a result, with the message.
+    fn result(&self) -> Option<(&str, &Self)> {
+        let call = self.tool_call_id.as_deref()?;
+        (self.role == "tool").then_some((call, self))
+    }
+
     fn input(&self) -> Result<PageInput, PageError> {
         let mut contents = Vec::new();
         match &self.content {

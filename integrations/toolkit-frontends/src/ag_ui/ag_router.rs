@@ -1,8 +1,8 @@
 //! The paths of AG-UI.
 
-use super::ag_encoder::AgEncoder;
+use super::ag_encoder::{AgEncoder, reasoning_id, result_id};
 use super::ag_event::AgEvent;
-use super::ag_history::{leaves, messages_of, waits_for};
+use super::ag_history::{leaves, messages_of, messages_until, waits_for};
 use super::ag_message::AgMessage;
 use super::ag_request::AgRequest;
 use crate::page_access::{PageAccess, PageUser, PageValues, guard};
@@ -21,7 +21,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::sync::Arc;
-use toolkit_agent::runs::{RunUpdate, Runs};
+use toolkit_agent::RunEvent;
+use toolkit_agent::runs::{Cursor, RunUpdate, Runs};
 use toolkit_agent::session::{ConversationKey, RunStatus};
 
 /// Serves conversations to clients of AG-UI.
@@ -67,6 +68,10 @@ struct AgRun<R> {
     encoder: AgEncoder,
     run: String,
     thread: AgThread<R>,
+    /// The messages of the run that the page has, each with the place after it.
+    shown: Vec<(Cursor, String)>,
+    /// The calls whose results are messages of the client.
+    answered: Vec<String>,
 }
 
 /// A conversation, as a page sees it.
@@ -89,10 +94,10 @@ impl<R: Runs> AgThread<R> {
         ConversationKey { user: self.user.name(), id: &self.id }
     }
 
-    /// Returns the event with all messages.
-    async fn messages(&self) -> Result<String, PageError> {
-        let messages = messages_of(&read_log(&*self.runs, self.key()).await?, "");
-        Ok(event_text(&AgEvent::MessagesSnapshot { messages }))
+    /// Returns the event with the messages up to a run, and those of it that are shown.
+    async fn messages(&self, run: &str, is_shown: impl Fn(&str) -> bool) -> Result<String, PageError> {
+        let log = read_log(&*self.runs, self.key()).await?;
+        Ok(event_text(&AgEvent::MessagesSnapshot { messages: messages_until(&log, run, is_shown) }))
     }
 
     /// Returns the event with the session values, if pages read any.
@@ -105,6 +110,33 @@ impl<R: Runs> AgThread<R> {
     }
 }
 
+impl<R> AgRun<R> {
+    fn new(encoder: AgEncoder, run: String, thread: AgThread<R>) -> Self {
+        Self { encoder, run, thread, shown: Vec::new(), answered: Vec::new() }
+    }
+
+    /// Returns whether the client has this event as its own message.
+    fn is_known(&self, event: &AgEvent) -> bool {
+        matches!(event, AgEvent::ToolCallResult { tool_call_id, .. } if self.answered.contains(tool_call_id))
+    }
+
+    /// Notes the message that an event completes.
+    fn note(&mut self, event: &RunEvent, cursor: &Cursor) {
+        match event {
+            RunEvent::Message { message_id, .. } => {
+                self.shown.push((cursor.clone(), message_id.to_string()));
+                self.shown.push((cursor.clone(), reasoning_id(message_id)));
+            }
+            RunEvent::Result { key, .. } => self.shown.push((cursor.clone(), result_id(key))),
+            _ => {}
+        }
+    }
+}
+
+fn has(shown: &[(Cursor, String)], id: &str) -> bool {
+    shown.iter().any(|(_, known)| known == id)
+}
+
 impl<R: Runs> PageEncoder for AgRun<R> {
     fn run(&self) -> &str {
         &self.run
@@ -113,11 +145,30 @@ impl<R: Runs> PageEncoder for AgRun<R> {
     fn write(&mut self, update: &RunUpdate) -> Written {
         match update {
             RunUpdate::Event { run, .. } if **run != *self.run => Written::Events(String::new()),
-            RunUpdate::Event { event, .. } => match self.encoder.take_back(event) {
-                Some(events) => Written::Again(text_of(&events)),
-                None => Written::Events(text_of(&self.encoder.event(event))),
-            },
-            _ => Written::Again(text_of(&self.encoder.close())),
+            RunUpdate::Event { event, cursor, .. } => {
+                let taken_back = self.encoder.take_back(event);
+                if let (Some(_), RunEvent::Text { message_id, .. }) = (&taken_back, &**event) {
+                    self.shown.retain(|(_, id)| *id != **message_id && *id != reasoning_id(message_id));
+                }
+                let mut events = self.encoder.event(event);
+                events.retain(|event| !self.is_known(event));
+                let events = text_of(&events);
+                let written = match taken_back {
+                    Some(ended) => Written::Again(text_of(&ended), events),
+                    None => Written::Events(events),
+                };
+                self.note(event, cursor);
+                written
+            }
+            other => {
+                match other {
+                    RunUpdate::Back { cursor, .. } => self.shown.retain(|(at, _)| !at.is_after(cursor)),
+                    _ => self.shown.clear(),
+                }
+                let shown = &self.shown;
+                let ended = self.encoder.go_back(|id| has(shown, id));
+                Written::Again(text_of(&ended), String::new())
+            }
         }
     }
 
@@ -130,18 +181,19 @@ impl<R: Runs> PageEncoder for AgRun<R> {
     }
 
     fn read_again(&self) -> BoxFuture<'static, Option<String>> {
-        let thread = self.thread.clone();
-        async move { thread.messages().await.ok() }.boxed()
+        let (thread, run, shown) = (self.thread.clone(), self.run.clone(), self.shown.clone());
+        async move { thread.messages(&run, |id| has(&shown, id)).await.ok() }.boxed()
     }
 
     fn read_before_end(&self) -> BoxFuture<'static, Option<String>> {
-        let (thread, is_incomplete) = (self.thread.clone(), self.encoder.is_incomplete());
+        let (thread, run) = (self.thread.clone(), self.run.clone());
+        let is_incomplete = self.encoder.is_incomplete();
         async move {
             let state = thread.state().await.ok()?;
             if !is_incomplete {
                 return Some(state);
             }
-            Some(thread.messages().await.ok()? + &state)
+            Some(thread.messages(&run, |_| true).await.ok()? + &state)
         }
         .boxed()
     }
@@ -172,21 +224,20 @@ async fn exchange<R: Runs>(
     } else if !thread.user.may_write() {
         return Err(PageError::MayNot("send messages"));
     } else {
-        let log = messages_of(&read_log(&*runs, thread.key()).await?, "");
+        let log = messages_of(&read_log(&*runs, thread.key()).await?);
         if leaves(&request.ids(), &log) {
             return Ok(left(head, log));
         }
         let values = thread.values.written(request.values());
         let extras = PageExtras { values, tools: request.tools };
         let run = submit(&*runs, thread.key(), inputs, &extras).await?;
-        BegunExchange { run, waits: 0, decided: Vec::new() }
+        BegunExchange { run, ..BegunExchange::default() }
     };
     let updates = runs.attach(thread.key(), None).await?;
     head.push_str(&thread.state().await?);
-    let BegunExchange { run, waits, decided } = begun;
-    Ok(RunStream::new(AgRun { encoder, run, thread }, updates, waits, head)
-        .with_decided(decided)
-        .into_response())
+    let BegunExchange { run, waits, decided, answered } = begun;
+    let run = AgRun { answered, ..AgRun::new(encoder, run, thread) };
+    Ok(RunStream::new(run, updates, waits, head).with_decided(decided).into_response())
 }
 
 /// Returns an exchange that has failed, because the history of the client is another one than that of the log.
@@ -198,12 +249,15 @@ fn left(mut head: String, messages: Vec<AgMessage>) -> Response {
 }
 
 /// The run that answers in an exchange.
+#[derive(Default)]
 struct BegunExchange {
     run: String,
     /// How many times it had waited before.
     waits: usize,
     /// The calls that the request has decided.
     decided: Vec<String>,
+    /// Those of them whose results are messages of the client.
+    answered: Vec<String>,
 }
 
 /// Decides the calls that a request has answers for.
@@ -224,11 +278,13 @@ async fn decide_calls<R: Runs>(
         return Err(PageError::BadRequest(reason.to_owned()));
     };
     let decided = decide(&*thread.runs, thread.key(), pending, decisions).await?;
+    let mut answered = request.answered();
     for (call, by) in decided.earlier {
+        answered.retain(|known| *known != call);
         let value = json!({"toolCallId": call, "by": by});
         head.push_str(&event_text(&AgEvent::Custom { name: "decided".to_owned(), value }));
     }
-    Ok(BegunExchange { run, waits, decided: decided.calls })
+    Ok(BegunExchange { run, waits, decided: decided.calls, answered })
 }
 
 async fn attach<R: Runs>(
@@ -250,12 +306,15 @@ async fn attach<R: Runs>(
         _ => queued,
     };
     let mut encoder = AgEncoder::new(&thread.id, format!("{last}.attached"));
-    let messages = messages_of(&log, live.as_deref().unwrap_or_default());
+    let messages = match &live {
+        Some(run) => messages_until(&log, run, |_| false),
+        None => messages_of(&log),
+    };
     let snapshot = event_text(&AgEvent::MessagesSnapshot { messages });
     let mut head = event_text(&encoder.start()) + &thread.state().await? + &snapshot;
     if let Some(run) = live {
         let updates = runs.attach(thread.key(), None).await?;
-        return Ok(RunStream::new(AgRun { encoder, run, thread }, updates, 0, head).into_response());
+        return Ok(RunStream::new(AgRun::new(encoder, run, thread), updates, 0, head).into_response());
     }
     for entry in &log {
         if let Some(event) = entry.event().filter(|_| *entry.run == *last) {

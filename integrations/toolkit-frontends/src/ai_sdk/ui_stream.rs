@@ -17,7 +17,7 @@ impl PageEncoder for UiEncoder {
     fn write(&mut self, update: &RunUpdate) -> Written {
         match self.update(update) {
             Some(chunks) => Written::Events(text_of(&chunks)),
-            None => Written::Again(String::new()),
+            None => Written::Again(String::new(), String::new()),
         }
     }
 

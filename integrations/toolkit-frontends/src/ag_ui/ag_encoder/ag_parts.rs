@@ -42,9 +42,9 @@ impl AgEncoder {
         events: &mut Vec<AgEvent>,
     ) {
         let voice = self.voice(&message.agent, id, within, events);
+        voice.whole(message, events);
         voice.finish(events);
         let subagent = voice.subagent.clone();
-        self.voices.retain(|voice| voice.within != *within);
         for (index, call) in message.calls.iter().enumerate() {
             let key = format!("{id}.{index}");
             let known = self.calls.entry(key.clone()).or_default();
@@ -54,6 +54,10 @@ impl AgEncoder {
                 known.arguments = call.arguments.as_str().to_owned();
             }
             self.complete_call(&key, events);
+            while let Some(index) = self.early.iter().position(|(early, _)| *early == key) {
+                let (_, result) = self.early.remove(index);
+                self.result(&key, &result, events);
+            }
         }
     }
 
@@ -129,13 +133,18 @@ impl AgEncoder {
             });
         }
         events.push(AgEvent::ToolCallResult {
-            message_id: format!("{key}.result"),
+            message_id: result_id(key),
             tool_call_id: key.to_owned(),
             content: result.to_text().into_owned(),
             role: "tool".to_owned(),
             subagent_run_id: subagent,
         });
     }
+}
+
+/// Returns the id of the message with the result of a call.
+pub(in crate::ag_ui) fn result_id(key: &str) -> String {
+    format!("{key}.result")
 }
 
 /// Returns the custom event for an event that is no part of a message.
