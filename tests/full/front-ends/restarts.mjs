@@ -107,7 +107,7 @@ const scenes = {
         const first = await serve();
         const page = new Chat(first, id);
         const answer = page.sendMessage({ text: "experts" });
-        while (!page.last().parts.some(part => part.state === "input-available")) await new Promise(resolve => setTimeout(resolve, 5));
+        while (!page.last()?.parts.some(part => part.state === "input-available")) await new Promise(resolve => setTimeout(resolve, 5));
         await first.kill();
         await answer;
         const second = await serve();
