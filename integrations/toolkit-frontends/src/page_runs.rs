@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use toolkit_agent::runs::{ClientTool, InputMode, RunInput, Runs, RunsError};
 use toolkit_agent::session::{ConversationKey, RunStatus};
 use toolkit_agent::{Decision, PendingCall};
+use toolkit_core::error::Pending;
 use toolkit_llm::UserMessage;
 
 /// A message of the user.
@@ -84,8 +85,13 @@ pub(crate) async fn decide(
 ) -> Result<Decided, PageError> {
     let mut decided = Decided::default();
     for (call, decision) in decisions {
-        if !pending.iter().any(|waiting| waiting.id == call) {
-            continue;
+        let Some(waiting) = pending.iter().find(|waiting| waiting.id == call) else { continue };
+        let is_result = matches!(decision, Decision::Answer(_) | Decision::Fail(_));
+        if is_result && matches!(waiting.reason, Pending::Approval { .. }) {
+            // Otherwise a page could say what a call has done that never ran.
+            return Err(PageError::Conflict(format!(
+                "call `{call}` waits for an approval, and not for a result"
+            )));
         }
         match runs.decide(key, &call, decision, key.user).await {
             Ok(()) => decided.calls.push(call),

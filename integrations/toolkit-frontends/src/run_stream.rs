@@ -108,6 +108,9 @@ impl<E: PageEncoder> RunStream<E> {
                 this.finish(&mut text).await;
                 break;
             };
+            if matches!(update, RunUpdate::CutOff) {
+                return Some((Err(BrokenOff), None));
+            }
             let written = match this.encoder.write(&update) {
                 Written::Events(events) => events,
                 Written::Again(before, after) => match this.encoder.read_again().await {

@@ -9,6 +9,7 @@ mod chat_forks;
 mod chat_refusals;
 mod chat_scenes;
 mod chunk_table;
+mod page_complaints;
 mod page_guards;
 mod page_support;
 mod page_values;
