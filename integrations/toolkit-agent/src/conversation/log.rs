@@ -149,7 +149,10 @@ impl Position {
 
     fn reset_spent(&mut self, entry: &Entry) {
         match entry {
-            Entry::RunBegan { is_attempt: false, .. } | Entry::Resumed | Entry::Abandoned => {
+            Entry::RunBegan { is_attempt: false, .. }
+            | Entry::Resumed
+            | Entry::Abandoned
+            | Entry::Rewound { .. } => {
                 self.spent = Spent::default();
             }
             Entry::Snapshot(state) => self.spent = state.attempt_spent(),

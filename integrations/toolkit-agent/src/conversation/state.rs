@@ -60,6 +60,7 @@ impl State {
         match entry {
             Entry::Log { .. } | Entry::Forked(_) | Entry::Values { .. } => {}
             Entry::Snapshot(state) => *self = state.attached(),
+            Entry::Rewound { run, calls } => self.rewind(&run, calls, at),
             Entry::Message(message) => self.add_message(*message, at),
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
@@ -329,7 +330,7 @@ impl State {
     }
 
     /// Gives the conversation another title, if it has that of the input at `index`.
-    fn retitle(&mut self, index: usize, title: &str) {
+    pub(super) fn retitle(&mut self, index: usize, title: &str) {
         if let Some(Message::User(input)) = self.history.messages.get(index)
             && !self.title.is_empty()
             && self.title == title_of(input)

@@ -6,8 +6,30 @@ use toolkit_agent::RunEvent;
 use toolkit_agent::session::{ConversationEntry, EntryKind};
 use toolkit_llm::Message;
 
-/// Returns the messages that a page shows, without what an agent has written in the run `except`.
-pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<AgMessage> {
+/// Returns the messages that a page shows up to the run, and of what agents have written in the run those with these ids.
+///
+/// The log may be ahead of a page, which hears the others later.
+pub(super) fn messages_until(
+    log: &[ConversationEntry],
+    run: &str,
+    is_shown: impl Fn(&str) -> bool,
+) -> Vec<AgMessage> {
+    let of_run = |entry: &ConversationEntry| *entry.run == *run;
+    let end = log.iter().rposition(of_run).map_or(log.len(), |last| last + 1);
+    let begin = log.iter().position(of_run).unwrap_or(end);
+    let (before, until) = (log.get(..begin).unwrap_or_default(), log.get(..end).unwrap_or_default());
+    let earlier = messages_of(before).len();
+    let mut messages = messages_of(until);
+    let mut index = 0;
+    messages.retain(|AgMessage(message)| {
+        index += 1;
+        index <= earlier || message["role"] == "user" || message["id"].as_str().is_some_and(&is_shown)
+    });
+    messages
+}
+
+/// Returns the messages that a page shows.
+pub(super) fn messages_of(entries: &[ConversationEntry]) -> Vec<AgMessage> {
     let mut messages = Vec::new();
     let mut encoder = AgEncoder::new("", "");
     let mut run = "";
@@ -17,7 +39,7 @@ pub(super) fn messages_of(entries: &[ConversationEntry], except: &str) -> Vec<Ag
             encoder = AgEncoder::new("", "");
         }
         match &entry.kind {
-            EntryKind::Event(event) if except.is_empty() || run != except => {
+            EntryKind::Event(event) => {
                 for sent in encoder.event(event) {
                     sent.apply_to(&mut messages);
                 }
@@ -51,6 +73,17 @@ fn add(messages: &mut Vec<AgMessage>, entry: u64, index: usize, message: &Messag
         }
         _ => {}
     }
+}
+
+/// Returns whether a client's history leaves that of the log before its end: the user has written what the client does not
+/// have, after the last message that it has. `ids` are those of the client. A history whose last message is known asks for its
+/// answer, and one without any known message is that of a page that was just loaded.
+pub(super) fn leaves(ids: &[&str], log: &[AgMessage]) -> bool {
+    let has = |message: &AgMessage| ids.iter().any(|id| message.as_value()["id"] == *id);
+    let is_new = |id: &&str| log.iter().all(|message| message.as_value()["id"] != **id);
+    let Some(last) = log.iter().rposition(has) else { return false };
+    ids.last().is_some_and(is_new)
+        && log.iter().skip(last + 1).any(|message| message.as_value()["role"] == "user")
 }
 
 /// Returns how many times a run has waited until it waited for one of these calls last, with the run. `None` if none did.
