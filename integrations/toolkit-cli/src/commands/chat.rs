@@ -5,7 +5,7 @@ use super::list::list;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::input::Input;
-use crate::screen::{FAINT, NAME, WARNING};
+use crate::screen::{FAINT, NAME, WARNING, end};
 use clap::{Arg, ArgMatches, Command};
 use std::fs;
 use std::io;
@@ -55,7 +55,7 @@ pub(crate) async fn chat(desk: &mut Desk, agent: &Agent, matches: &ArgMatches) -
                 let ended = exchange(desk, agent, &mut conversation, message).await;
                 save(history, &conversation)?;
                 match ended {
-                    Err(failure) if is_interactive => _ = desk.screen.end(Err(failure)),
+                    Err(failure) if is_interactive => _ = end(Err(failure)),
                     ended => ended?,
                 }
             }
@@ -162,7 +162,7 @@ struct ShownRun<'a> {
 impl ShownRun<'_> {
     fn show(&mut self, event: &RunEvent) -> io::Result<()> {
         let screen = &self.desk.screen;
-        if screen.is_json() {
+        if screen.is_json {
             return screen.json(event);
         }
         match event {

@@ -50,15 +50,11 @@ pub(crate) fn commands() -> [Command; 2] {
     ]
 }
 
-fn wrong(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message)
-}
-
 pub(crate) async fn run(desk: &Desk, command: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let text = |id: &str| matches.get_one::<String>(id).map(String::as_str);
     let client = text("client").unwrap_or_default();
     let Some((_, dialect)) = CLIENTS.iter().find(|(name, _)| *name == client) else {
-        return Err(wrong(format!("client `{client}` not found")));
+        return Err(Failure::usage(format!("client `{client}` not found")));
     };
     let path = match text("file") {
         Some(file) => PathBuf::from(file),
@@ -90,11 +86,14 @@ pub(crate) async fn run(desk: &Desk, command: &str, matches: &ArgMatches) -> Res
 fn client_file(client: &str, dialect: Dialect, is_project: bool) -> Result<PathBuf, Failure> {
     if is_project {
         let found = dialect.project_file(&env::current_dir()?);
-        return found
-            .ok_or_else(|| wrong(format!("`{client}` reads no file of a project; leave out `--project`")));
+        return found.ok_or_else(|| {
+            Failure::usage(format!("`{client}` reads no file of a project; leave out `--project`"))
+        });
     }
     let home = env::home_dir().and_then(|home| dialect.user_file(&home));
-    home.ok_or_else(|| wrong(format!("the file of `{client}` is not known here; name it with `--file`")))
+    home.ok_or_else(|| {
+        Failure::usage(format!("the file of `{client}` is not known here; name it with `--file`"))
+    })
 }
 
 /// Returns the entry: the absolute path of this program, as a server over standard input and output.
@@ -114,7 +113,7 @@ fn entry(client: &str, dialect: Dialect, name: &str, matches: &ArgMatches) -> Re
                     Some(reference) => (variable.as_str(), reference),
                     None => {
                         let cure = format!("give its value with `--env {variable}=…`");
-                        return Err(wrong(format!("`{client}` does not replace variables; {cure}")));
+                        return Err(Failure::usage(format!("`{client}` does not replace variables; {cure}")));
                     }
                 },
             };
@@ -152,7 +151,7 @@ fn report(
     let path = file.path.display().to_string();
     let is_changed = saved.is_some();
     let backup = saved.and_then(|saved| saved.backup).map(|backup| backup.display().to_string());
-    if desk.screen.is_json() {
+    if desk.screen.is_json {
         desk.screen.json(&json!({
             "client": client, "server": name, "file": path, "changed": is_changed, "backup": backup,
         }))?;
