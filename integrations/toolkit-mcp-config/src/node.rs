@@ -1,6 +1,7 @@
 //! The values of a file, read from JSON with comments or from TOML.
 
 use crate::config_error::ConfigError;
+use crate::yaml_node::parse_yaml;
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -97,6 +98,23 @@ impl Node {
         Some(node)
     }
 
+    /// Returns whether both have the same values, in the same order.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.tree, &other.tree) {
+            (Tree::List(own), Tree::List(items)) => {
+                own.len() == items.len() && own.iter().zip(items).all(|(own, item)| own.is_same(item))
+            }
+            (Tree::Table(own), Tree::Table(members)) => {
+                let is_same = |(own, member): (&Member, &Member)| {
+                    own.key == member.key && own.value.is_same(&member.value)
+                };
+                own.len() == members.len() && own.iter().zip(members).all(is_same)
+            }
+            (Tree::Null, Tree::Null) => true,
+            _ => self.kind() == other.kind() && self.text() == other.text() && self.text().is_some(),
+        }
+    }
+
     /// Null is no value.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let found = self.members()?.iter().rfind(|member| member.key == key)?;
@@ -116,13 +134,22 @@ pub(crate) fn members_with_value(members: &[Member]) -> Vec<(bool, &Member)> {
     with_value
 }
 
-/// Parses JSON with comments, or TOML, which begins with a key, a table or a comment of its own.
+/// Parses JSON with comments, or TOML or YAML, whose first keys end with `=` and `:`.
 ///
 /// # Errors
-/// [`ConfigError`] if the text is neither JSON nor TOML.
+/// [`ConfigError`] if the text is nothing of these.
 pub(crate) fn parse(text: &str) -> Result<Node, ConfigError> {
     if text.trim_start().starts_with(['{', '/']) {
         return parse_json(text);
+    }
+    for line in text.lines().map(str::trim) {
+        let end_of_key = line.find(['=', ':']).map(|at| &line[at..]);
+        if line == "---" || (!line.starts_with('[') && end_of_key.is_some_and(|rest| rest.starts_with(':'))) {
+            return parse_yaml(text);
+        }
+        if !line.is_empty() && !line.starts_with('#') {
+            break;
+        }
     }
     match Document::parse(text) {
         Ok(document) => Ok(Node { offset: 0, tree: toml_table(document.as_table()) }),

@@ -10,7 +10,7 @@ use std::env;
 use std::path::PathBuf;
 use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, remove_entry, write_entry};
 
-const CLIENTS: [(&str, Dialect); 12] = [
+const CLIENTS: [(&str, Dialect); 13] = [
     ("amp", Dialect::Amp),
     ("claude-code", Dialect::ClaudeCode),
     ("claude-desktop", Dialect::ClaudeDesktop),
@@ -19,6 +19,7 @@ const CLIENTS: [(&str, Dialect); 12] = [
     ("copilot", Dialect::CopilotCli),
     ("cursor", Dialect::Cursor),
     ("gemini", Dialect::GeminiCli),
+    ("goose", Dialect::Goose),
     ("opencode", Dialect::OpenCode),
     ("vscode", Dialect::VsCode),
     ("windsurf", Dialect::Windsurf),
