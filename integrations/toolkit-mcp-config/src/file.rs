@@ -1,11 +1,12 @@
 //! Configuration files.
 
 use crate::config_error::{ConfigError, Place};
+use crate::config_syntax::parse;
 use crate::dialect::{Dialect, RULES, Rules};
 use crate::entry::ServerEntry;
 use crate::entry_reader::EntryReader;
 use crate::file_rules::{apply, unread};
-use crate::node::{Node, members_with_value, parse};
+use crate::node::{Node, members_with_value};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::fs;

@@ -28,6 +28,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config_error;
+mod config_syntax;
 mod dialect;
 mod entry;
 mod entry_reader;

@@ -1,8 +1,8 @@
 //! Removes an entry from a file.
 
 use crate::config_error::ConfigError;
+use crate::config_syntax::{options, parse};
 use crate::dialect::{Dialect, Rules};
-use crate::node::{options, parse};
 use crate::yaml_lines::remove_entry_lines;
 use jsonc_parser::cst::CstRootNode;
 use toml_edit::{DocumentMut, Item};

@@ -1,9 +1,10 @@
 //! Writes an entry into a file.
 
 use crate::config_error::ConfigError;
+use crate::config_syntax::{options, parse};
 use crate::dialect::{Dialect, Rules};
 use crate::entry::ServerEntry;
-use crate::node::{Node, options, parse};
+use crate::node::Node;
 use crate::written_entry::{Written, WrittenEntry};
 use crate::yaml_lines::write_members;
 use crate::yaml_node::parse_yaml;

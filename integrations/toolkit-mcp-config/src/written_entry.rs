@@ -5,7 +5,7 @@ use crate::entry::{ServerEntry, ServerTransport};
 use crate::keys::Key;
 use crate::node::Node;
 use crate::resolve::origin;
-use crate::yaml_lines::quoted;
+use crate::yaml_node::quoted;
 use jsonc_parser::cst::CstInputValue;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 
 use crate::node::{Member, Node};
 use crate::written_entry::Written;
-use crate::yaml_node::parse_yaml;
+use crate::yaml_node::{parse_yaml, quoted};
 use std::ops::Range;
 
 /// Writes the members of an entry over `old`, the value of an entry of its name.
@@ -25,26 +25,31 @@ pub(crate) fn write_members(
         if of_before.is_some_and(|node| value.is(node)) {
             continue;
         }
-        let known = of_before.and_then(Node::members).unwrap_or_default();
         let Written::Table(table) = value else {
             edited = set(&edited, &[container, name, key], &value.yaml())?;
             continue;
         };
-        for member in known {
-            if !table.contains_key(&member.key) {
-                edited = remove(&edited, &[container, name, key, &member.key])?;
+        for member in of_before.and_then(Node::members).unwrap_or_default() {
+            match table.get(&member.key) {
+                Some(text) if member.value.text().as_ref() == Some(text) => {}
+                Some(text) => edited = set(&edited, &[container, name, key, &member.key], &quoted(text))?,
+                None => edited = remove(&edited, &[container, name, key, &member.key])?,
             }
         }
         for (inner, text) in table {
-            if !known.iter().any(|own| own.key == *inner && own.value.text().as_ref() == Some(text)) {
+            if of_before.is_none_or(|known| known.get(inner).is_none()) {
                 edited = set(&edited, &[container, name, key, inner], &quoted(text))?;
             }
         }
     }
     let (before, after) = (parse_yaml(text).ok()?, parse_yaml(&edited).ok()?);
     let entry = after.get(container)?.get(name)?;
-    let is_written = members.iter().all(|(key, value)| entry.get(key).is_some_and(|node| value.is(node)));
-    if is_written && is_same_beside(&before, &after, &path) { Some(edited) } else { None }
+    for (key, value) in members {
+        if !value.is(entry.get(key)?) {
+            return None;
+        }
+    }
+    if is_same_beside(&before, &after, &path) { Some(edited) } else { None }
 }
 
 /// Removes an entry.
@@ -57,11 +62,13 @@ pub(crate) fn remove_entry_lines(text: &str, path: [&str; 2]) -> Option<String> 
 fn is_same_beside(before: &Node, after: &Node, path: &[&str]) -> bool {
     let Some((name, rest)) = path.split_first() else { return true };
     for [of, other] in [[before, after], [after, before]] {
-        for member in of.members().unwrap_or_default() {
-            if member.key != *name
-                && !other.get(&member.key).is_some_and(|value| value.is_same(&member.value))
-            {
-                return member.value.is_null();
+        for Member { key, value, .. } in of.members().unwrap_or_default() {
+            if key == name || value.is_null() {
+                continue;
+            }
+            match other.get(key) {
+                Some(same) if same.is_same(value) => {}
+                _ => return false,
             }
         }
     }
@@ -153,7 +160,7 @@ fn nested(keys: &[&str], value: &str, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (depth, key) in keys.iter().enumerate() {
         let value = if depth + 1 == keys.len() { format!(" {value}") } else { String::new() };
-        let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic())
+        let is_word = key.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
             && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
         let key = if is_word { (*key).to_owned() } else { quoted(key) };
         lines.push(format!("{}{key}:{value}", " ".repeat(indent + 2 * depth)));
@@ -171,29 +178,14 @@ fn replaced(text: &str, range: Range<usize>, new: &[String]) -> String {
     }
     for (at, line) in new.iter().enumerate() {
         edited.push_str(line);
-        let is_beside = at == 0 && old.trim_end().lines().count() == 1;
-        if let Some((_, comment)) = old.trim_end().rsplit_once(" #").filter(|_| is_beside) {
+        if at == 0
+            && old.trim_end().lines().count() == 1
+            && let Some((_, comment)) = old.trim_end().rsplit_once(" #")
+        {
             edited.push_str(&format!(" #{comment}"));
         }
         edited.push_str(line_end);
     }
     edited.push_str(after);
     edited
-}
-
-/// Returns a text in double quotes.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            _ if c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c) || c == '\u{feff}' => {
-                quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            _ => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

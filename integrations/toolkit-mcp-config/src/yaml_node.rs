@@ -93,3 +93,20 @@ fn plain(text: &str) -> Tree {
         _ => Tree::Text(text.to_owned()),
     }
 }
+
+/// Returns a text in double quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            _ if c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c) || c == '\u{feff}' => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
