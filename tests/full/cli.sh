@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the program `toolkit` against published servers, which nobody here wrote, and reads its JSON with a script. Prints a
-# line for each server.
+# line for each server. Before that, compares what the programs show in a terminal with the README of `toolkit-cli`.
 #
 # `cli.sh --small` takes one server instead of six. Then a fault is planted, a tool that the program hides, and the script
 # must find it.
@@ -33,8 +33,12 @@ if [ ! -e "$tools/complete" ]; then
         skip "the packages of npm cannot be installed"
     touch "$tools/complete"
 fi
-cargo build --quiet -p toolkit-cli --all-features --bin toolkit
-program=${CARGO_TARGET_DIR:-$root/target}/debug/toolkit
+cargo build --quiet -p toolkit-cli --all-features --bin toolkit --example weather_cli --example almanac
+target=${CARGO_TARGET_DIR:-$root/target}/debug
+program=$target/toolkit
+
+mkdir "$folder/terminal"
+timeout 300 python3 tests/full/cli_terminal.py "$program" "$target/examples" "$folder/terminal"
 
 check() { timeout 300 python3 tests/full/cli.py "$program" "$folder" "$@"; }
 if [ "${1:-}" = --small ]; then

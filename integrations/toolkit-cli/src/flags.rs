@@ -182,15 +182,17 @@ impl Flag {
 
     /// Returns the value that the user has given.
     fn value(&self, matches: &ArgMatches) -> Option<Value> {
-        let texts = matches.try_get_many::<String>(&self.spelling()).ok().flatten()?;
-        let texts: Vec<&String> = texts.collect();
+        let texts: Vec<&String> = matches.try_get_many(&self.spelling()).ok().flatten()?.collect();
         if self.is_list
             && let [whole] = texts[..]
             && let Ok(list @ Value::Array(_)) = serde_json::from_str(whole)
         {
             return Some(list);
         }
-        let mut values: Vec<Value> = texts.into_iter().map(|text| self.parse(text)).collect();
+        let mut values = Vec::new();
+        for text in texts {
+            values.push(self.parse(text));
+        }
         if self.is_list { Some(Value::Array(values)) } else { values.pop() }
     }
 

@@ -2,7 +2,6 @@
 
 mod offers;
 mod questions;
-mod shell_words;
 mod target;
 
 use crate::commands::{format_arg, is_json, run as run_command, tool_commands, usage, words};
@@ -12,7 +11,6 @@ use crate::input::Input;
 use crate::screen::{Screen, end};
 use clap::{ArgMatches, Command};
 use questions::TerminalQuestions;
-use shell_words::split;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -140,7 +138,9 @@ async fn shell(desk: &mut Desk, client: &McpClient) -> Result<(), Failure> {
 }
 
 async fn run_line(desk: &mut Desk, client: &McpClient, line: &str) -> Result<(), Failure> {
-    let words = split(line)?;
+    let Some(words) = shlex::split(line) else {
+        return Err(Failure::usage("a quote is not closed"));
+    };
     if words.is_empty() {
         return Ok(());
     }

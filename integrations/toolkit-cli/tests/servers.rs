@@ -103,9 +103,10 @@ fn prompts_are_listed_and_filled_in() {
     let unknown = almanac("prompt star").run();
     assert!(unknown.code == 2 && unknown.err.contains("did you mean `stars`?"), "{unknown:?}");
     assert_eq!(almanac("prompt stars").run().code, 1);
-    let script = "prompt stars --day today\nread almanac://about\n";
+    let script = "prompt stars --day 'to day'\nread \"almanac://about\"\n";
     let ran = almanac("shell").run_with(script);
-    assert_eq!(ran.out, "user\nWhat is in the sky of Rome on today?\nMade for tests.\n");
+    assert_eq!(ran.out, "user\nWhat is in the sky of Rome on to day?\nMade for tests.\n");
+    assert!(almanac("shell").run_with("call 'open").err.contains("a quote is not closed"));
 }
 
 #[test]

@@ -85,16 +85,13 @@ pub(crate) async fn run(desk: &Desk, command: &str, matches: &ArgMatches) -> Res
 }
 
 fn client_file(client: &str, dialect: Dialect, is_project: bool) -> Result<PathBuf, Failure> {
-    if is_project {
-        let found = dialect.project_file(&env::current_dir()?);
-        return found.ok_or_else(|| {
-            Failure::usage(format!("`{client}` reads no file of a project; leave out `--project`"))
-        });
-    }
-    let home = env::home_dir().and_then(|home| dialect.user_file(&home));
-    home.ok_or_else(|| {
-        Failure::usage(format!("the file of `{client}` is not known here; name it with `--file`"))
-    })
+    let (found, cure) = if is_project {
+        (dialect.project_file(&env::current_dir()?), "reads no file of a project; leave out `--project`")
+    } else {
+        let found = env::home_dir().and_then(|home| dialect.user_file(&home));
+        (found, "has no known file here; name it with `--file`")
+    };
+    found.ok_or_else(|| Failure::usage(format!("`{client}` {cure}")))
 }
 
 /// Returns the entry: the absolute path of this program, as a server over standard input and output.
