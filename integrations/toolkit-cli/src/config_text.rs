@@ -20,7 +20,7 @@ pub(crate) struct Saved {
 }
 
 fn failure(path: &Path, action: &str, error: &dyn Display) -> Failure {
-    Failure::new(Exit::Unreachable, format!("`{}` cannot be {action}: {error}", path.display()))
+    Failure::unreachable(format_args!("`{}` cannot be {action}: {error}", path.display()))
 }
 
 impl ConfigText {

@@ -25,6 +25,6 @@ impl Desk {
         }
         let error = ToolError::not_found(name, registry.names());
         let hint = format!("{}\nsee `{} list`", error.message(), self.program);
-        Err(Failure::new(Exit::Usage, hint))
+        Err(Failure::usage(hint))
     }
 }

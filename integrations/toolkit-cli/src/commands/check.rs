@@ -155,7 +155,7 @@ pub(crate) fn check(desk: &Desk, apis: &[&str], limit: Level) -> Result<(), Fail
 }
 
 fn write(desk: &Desk, findings: &[Finding], tools: usize) -> Result<(), Failure> {
-    if desk.screen.is_json() {
+    if desk.screen.is_json {
         let mut entries: Vec<Value> = Vec::new();
         for Finding { level, tool, message, apis } in findings {
             entries.push(json!({"level": level.name(), "tool": tool, "message": message, "apis": apis}));
