@@ -53,7 +53,7 @@ function parts(call, close) {
     legend(),
     el("h3", {}, "What happened"),
     el("ol", { class: "story" }, waits.map(([at, text, note]) => el("li", {},
-      el("span", { class: "quiet number" }, `+${duration(at - call.started_ms)}`), el("span", {}, text, note && el("span", { class: "quiet" }, note))))),
+      el("span", { class: "quiet number" }, `+${duration(Math.max(at - call.started_ms, 0))}`), el("span", {}, text, note && el("span", { class: "quiet" }, note))))),
     call.omitted ? el("p", { class: "quiet" }, `${call.omitted} more events were not kept.`) : null,
     contents(call, last),
   ];

@@ -40,6 +40,7 @@ export function announce(text) {
 /** A duration in milliseconds, in three digits. */
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";
+  if (ms < 0.005) return "0 ms";
   if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -35,7 +35,7 @@ export function showLive(view, detail, connected) {
   const table = el("table", { class: "calls" },
     el("caption", { class: "visually-hidden" }, "Calls of the dispatcher"),
     el("thead", {}, el("tr", {},
-      el("th", { scope: "col" }, "Call"), el("th", { scope: "col" }, "State"), el("th", { scope: "col" }, "Started"),
+      el("th", { scope: "col" }, "Call"), el("th", { scope: "col" }, "State"), el("th", { scope: "col", class: "number" }, "Started"),
       el("th", { scope: "col", class: "number" }, "Waited"), el("th", { scope: "col", class: "number" }, "Ran"),
       el("th", { scope: "col", class: "lane" }, "Time"))),
     body);
@@ -148,7 +148,7 @@ export function showLive(view, detail, connected) {
 
   addEventListener("keydown", close);
   load().then(() => { if (detail) select(detail); });
-  const leave = () => { stop(); removeEventListener("keydown", close); };
+  const leave = () => { stop(); connected(null); removeEventListener("keydown", close); };
   leave.select = select;
   return leave;
 }

@@ -10,8 +10,9 @@ const connection = document.getElementById("connection");
 const views = { live: showLive, tools: showTools };
 let leave = () => {};
 
+/** Shows whether the view hears of changes; `null` if it does not listen. */
 function connected(isConnected) {
-  const text = isConnected ? "Connected" : "Reconnecting …";
+  const text = isConnected === null ? "" : isConnected ? "Connected" : "Reconnecting …";
   if (connection.textContent === text) return;
   connection.textContent = text;
   connection.dataset.state = isConnected ? "on" : "off";
