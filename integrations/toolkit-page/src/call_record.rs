@@ -1,5 +1,6 @@
 //! One call as the page remembers it.
 
+use crate::text_cut::cut;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -230,20 +231,20 @@ fn shortened(event: &ToolEvent) -> ToolEvent {
     let mut event = event.clone();
     if event.call.arguments.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
         let mut call = (*event.call).clone();
-        call.arguments = call.arguments.as_deref().map(cut);
+        call.arguments = call.arguments.as_deref().map(short);
         event.call = Arc::new(call);
     }
     match &mut event.kind {
         ToolEventKind::Started { normal_arguments: Some(text), .. } if text.len() > LONGEST_TEXT => {
-            *text = cut(text);
+            *text = short(text);
         }
         ToolEventKind::RuleDecided(decision) => {
-            decision.normal_arguments = decision.normal_arguments.as_deref().map(cut);
+            decision.normal_arguments = decision.normal_arguments.as_deref().map(short);
         }
         ToolEventKind::Ended(end) => {
-            end.output = end.output.as_deref().map(cut);
+            end.output = end.output.as_deref().map(short);
             if end.error.as_ref().is_some_and(|error| error.message().len() > LONGEST_TEXT) {
-                let message = end.error.as_ref().map(|error| cut(error.message()).to_string());
+                let message = end.error.as_ref().map(|error| short(error.message()).to_string());
                 end.error = end.error.take().map(|error| error.with_message(message.unwrap_or_default()));
             }
         }
@@ -252,12 +253,8 @@ fn shortened(event: &ToolEvent) -> ToolEvent {
     event
 }
 
-fn cut(text: &str) -> Arc<str> {
-    if text.len() <= LONGEST_TEXT {
-        return text.into();
-    }
-    let end = text.floor_char_boundary(LONGEST_TEXT);
-    format!("{} … {} bytes more", &text[..end], text.len() - end).into()
+fn short(text: &str) -> Arc<str> {
+    cut(text, LONGEST_TEXT).into()
 }
 
 fn text_bytes(event: &ToolEvent) -> usize {

@@ -11,6 +11,7 @@ mod page_logins;
 mod page_rights;
 mod page_routes;
 mod served_page;
+mod text_cut;
 mod tool_page;
 mod tool_routes;
 

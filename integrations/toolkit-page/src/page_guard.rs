@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{HOST, HeaderMap, ORIGIN};
+use http::uri::Authority;
 use http::{Method, StatusCode, Uri};
 use toolkit_http::server::HttpBody;
 
@@ -84,7 +85,8 @@ fn foreign(request: &Request) -> Option<Response> {
 }
 
 fn is_own(origin: &str, headers: &HeaderMap, uri: &Uri) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(|a| a.as_str()));
+    let host =
+        headers.get(HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
     let site = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     matches!((site, host), (Some(site), Some(host)) if site.eq_ignore_ascii_case(host))
 }

@@ -3,6 +3,7 @@
 use crate::page_answer::{json_answer, refusal, typed};
 use crate::page_files::{file, index};
 use crate::page_guard::rights_of;
+use crate::page_rights::PageRights;
 use crate::served_page::Served;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
@@ -46,8 +47,8 @@ pub(crate) async fn session(State(served): State<Served>, request: Request) -> R
     json_answer(&json!({
         "title": served.title,
         "csrf": served.logins.csrf_token(),
-        "may_call": rights.is_some_and(|rights| rights.may_call()),
-        "may_decide": rights.is_some_and(|rights| rights.may_decide()),
+        "may_call": rights.is_some_and(PageRights::may_call),
+        "may_decide": rights.is_some_and(PageRights::may_decide),
         "contents": served.contents,
         "is_live": matches!(served.dispatcher.source(), RegistrySource::Live(_)),
     }))

@@ -4,6 +4,7 @@ use crate::page_answer::{Refused, json_answer, refusal};
 use crate::page_guard::may;
 use crate::page_rights::PageRights;
 use crate::served_page::Served;
+use crate::text_cut::cut;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use toolkit_core::definition::ToolSource;
 use toolkit_core::output::serde::tool_output;
 use toolkit_core::registry::RegistrySource;
-use toolkit_core::{ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRegistry};
+use toolkit_core::{ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRegistry, ToolTag};
 use toolkit_llm::{ApiFormat, DefinitionOptions};
 
 /// Longer results are cut, in bytes of JSON.
@@ -81,7 +82,7 @@ pub(crate) async fn show(State(served): State<Served>, Path(name): Path<String>)
         "calls at once": metadata.max_concurrency,
         "retries": metadata.retries,
         "time limit": metadata.timeout.map(|limit| format!("{limit:?}")),
-        "tags": metadata.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>().join(", "),
+        "tags": metadata.tags.iter().map(ToolTag::as_str).collect::<Vec<_>>().join(", "),
     });
     json_answer(&shown)
 }
@@ -165,7 +166,7 @@ pub(crate) async fn call(
     let answer = match &result.outcome {
         Ok(output) => {
             let output = tool_output_json(output);
-            json!({"output": output, "ran_ms": milliseconds, "text": cut(&result.to_text())})
+            json!({"output": output, "ran_ms": milliseconds, "text": cut(&result.to_text(), LONGEST_RESULT)})
         }
         Err(error) => json!({"error": error_json(error), "ran_ms": milliseconds}),
     };
@@ -180,14 +181,6 @@ fn tool_output_json(output: &ToolOutput) -> Value {
     }
 }
 
-fn cut(text: &str) -> String {
-    if text.len() <= LONGEST_RESULT {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(LONGEST_RESULT);
-    format!("{} … {} bytes more", &text[..end], text.len() - end)
-}
-
 fn error_json(error: &ToolError) -> Value {
     let mut violations = Vec::new();
     for violation in error.violations() {
@@ -195,7 +188,7 @@ fn error_json(error: &ToolError) -> Value {
     }
     json!({
         "kind": format!("{:?}", error.kind()),
-        "message": cut(error.message()),
+        "message": cut(error.message(), LONGEST_RESULT),
         "violations": violations,
     })
 }

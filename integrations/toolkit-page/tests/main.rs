@@ -1,4 +1,6 @@
-//! Tests of the page, over its router and over connections.
+//! Tests of the page, over its router.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
 mod attacks;
 mod calls;
