@@ -15,7 +15,9 @@ export function showLive(view, detail, connected) {
   const query = { tool: "", state: "", order: "", limit: STEP };
   let rows = new Map();
   let selected = detail;
-  let stop = () => {};
+  let stop = null;
+  let isLoading = false;
+  let hasLeft = false;
   let panel = null;
   let total = { kept: 0, dropped: 0, running: 0 };
   let matching = 0;
@@ -51,13 +53,13 @@ export function showLive(view, detail, connected) {
       side));
 
   async function load() {
-    stop();
     try {
       const answer = await get(`/calls?${new URLSearchParams(query)}`);
+      if (hasLeft) return;
       rows = new Map(answer.rows.map((row) => [row.number, row]));
       ({ totals: total, matching } = answer);
       draw();
-      stop = follow(answer.change, changed, connected);
+      stop = stop || follow(answer.change, changed, connected);
     } catch (error) {
       fill(body);
       empty.hidden = false;
@@ -65,8 +67,14 @@ export function showLive(view, detail, connected) {
     }
   }
 
+  /** Loads again soon, and once for many changes. */
+  function reload() {
+    if (isLoading) return;
+    isLoading = true;
+    setTimeout(() => load().finally(() => { isLoading = false; }), 500);
+  }
+
   /** Takes the rows that changed. In another order than the latest, the server sorts again. */
-  const reload = debounced(load, 500);
   function changed({ rows: news, totals }) {
     total = totals;
     if (panel && news.some((row) => String(row.number) === selected)) panel.refresh();
@@ -148,7 +156,7 @@ export function showLive(view, detail, connected) {
 
   addEventListener("keydown", close);
   load().then(() => { if (detail) select(detail); });
-  const leave = () => { stop(); connected(null); removeEventListener("keydown", close); };
+  const leave = () => { hasLeft = true; stop?.(); connected(null); removeEventListener("keydown", close); };
   leave.select = select;
   return leave;
 }
