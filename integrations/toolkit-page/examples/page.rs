@@ -1,0 +1,152 @@
+//! A page over six tools, and calls that wait for each other.
+//!
+//! ```text
+//! cargo run -p toolkit-page --example page               # prints an address; open it in a browser
+//! cargo run -p toolkit-page --example page -- --fixed    # also runs the calls that checks expect
+//! ```
+
+#![allow(clippy::print_stdout)]
+
+use serde_json::json;
+use std::error::Error;
+use std::time::Duration;
+use tokio::time::sleep;
+use toolkit_ai::middleware::{PermissionRule, Permissions};
+use toolkit_ai::prelude::*;
+use toolkit_ai::{LiveRegistry, Media};
+use toolkit_page::ToolPage;
+
+/// Get the weather for a city.
+///
+/// Args:
+///     city: The city, in English
+///     days: How many days, from today
+#[tool(namespace = "weather", read_only)]
+async fn forecast(city: String, #[param(default = 3, range = 1..=14)] days: u8) -> String {
+    sleep(Duration::from_millis(80)).await;
+    format!("{city}: clear for {days} days")
+}
+
+/// Write lines into a file. Calls for one file run in their order.
+#[tool(namespace = "files", lane = "path")]
+async fn write(path: String, lines: Vec<String>) -> String {
+    sleep(Duration::from_millis(300)).await;
+    format!("{} lines in {path}", lines.len())
+}
+
+/// Delete a file.
+#[tool(namespace = "files", destructive)]
+async fn delete(path: String) -> String {
+    format!("deleted {path}")
+}
+
+/// Compile the project. It runs alone.
+#[tool(namespace = "project", exclusive)]
+async fn build(context: &ToolContext, #[param(default = false)] release: bool) -> String {
+    for step in 1..=4_u8 {
+        sleep(Duration::from_millis(120)).await;
+        context.progress(f64::from(step) / 4.0, format!("step {step} of 4"));
+    }
+    format!("built, release: {release}")
+}
+
+/// A place of an order.
+#[derive(ToolParams)]
+struct Address {
+    /// Street and number
+    street: String,
+    /// Five digits
+    #[param(pattern = "^[0-9]{5}$")]
+    postcode: String,
+}
+
+/// How an order is sent.
+#[derive(ToolParams)]
+enum Shipping {
+    /// In three days
+    Normal,
+    /// Tomorrow
+    Express,
+}
+
+/// Order a product.
+///
+/// Args:
+///     product: The number of the product
+///     pieces: How many
+///     to: Where it is sent
+///     shipping: How it is sent
+///     gifts: Texts for cards, one for each gift
+#[tool(namespace = "shop", retries = 2, idempotent)]
+async fn order(
+    product: u32,
+    #[param(default = 1, range = 1..=20)] pieces: u8,
+    to: Address,
+    shipping: Option<Shipping>,
+    #[param(default)] gifts: Vec<String>,
+) -> Result<String, String> {
+    sleep(Duration::from_millis(40)).await;
+    if product == 13 {
+        return Err("the warehouse does not answer".to_owned());
+    }
+    let by = if matches!(shipping, Some(Shipping::Express)) { "express" } else { "normal post" };
+    Ok(format!("{pieces} of {product} to {} {} by {by}, {} cards", to.street, to.postcode, gifts.len()))
+}
+
+/// Draw a dot.
+#[tool(namespace = "drawing", read_only)]
+fn dot() -> Media {
+    const PNG: &[u8] = &[
+        137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0,
+        144, 119, 83, 222, 0, 0, 0, 12, 73, 68, 65, 84, 8, 215, 99, 248, 207, 192, 0, 0, 3, 1, 1, 0, 24, 221,
+        141, 176, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
+    ];
+    Media::new("image/png", PNG).with_name("dot.png")
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let is_fixed = std::env::args().any(|argument| argument == "--fixed");
+    let tools = ToolRegistry::from_tools(tools![forecast, write, delete, build, order, dot])?;
+    let rules = Permissions::new()
+        .rule(PermissionRule::deny("nothing is deleted here").for_tool("files-delete")?)
+        .rule(PermissionRule::allow().for_tool("*")?);
+    let dispatcher =
+        Dispatcher::new(LiveRegistry::new(tools)?)?.with_max_concurrency(4).with_middleware(rules);
+    let page = ToolPage::new(dispatcher).with_title("Example").with_contents(true);
+    let dispatcher = page.dispatcher();
+    let bound = page.bind("127.0.0.1:0".parse()?).await?;
+    println!("{}", bound.new_address());
+    let server = tokio::spawn(bound.run());
+    if is_fixed {
+        dispatcher.dispatch(calls()).await;
+        println!("ready");
+    } else {
+        loop {
+            dispatcher.dispatch(calls()).await;
+            sleep(Duration::from_secs(4)).await;
+        }
+    }
+    server.await?;
+    Ok(())
+}
+
+fn calls() -> Vec<ToolCall> {
+    let address = json!({"street": "Long Road 1", "postcode": "12345"});
+    let mut calls = Vec::new();
+    for (name, arguments) in [
+        ("weather-forecast", json!({"city": "Oslo", "days": "5"})),
+        ("files-write", json!({"path": "notes.txt", "lines": ["one"]})),
+        ("files-write", json!({"path": "notes.txt", "lines": ["two", "three"]})),
+        ("files-delete", json!({"path": "notes.txt"})),
+        ("project-build", json!({})),
+        ("project-build", json!({"release": true})),
+        ("shop-order", json!({"product": 7, "to": address})),
+        ("shop-order", json!({"product": 13, "to": address})),
+        ("weather-forecats", json!({"city": "Rome"})),
+    ] {
+        let id = format!("call_{}", calls.len() + 1);
+        calls.push(ToolCall::new(id, name, arguments.to_string()));
+    }
+    calls
+}
