@@ -65,9 +65,8 @@ def screen(columns, command, typed):
             time.sleep(0.5)
             os.write(terminal, answer.encode())
     os.waitpid(child, 0)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n").replace(WEATHER, "/home/ada/bin/weather")
-    lines = [line.rstrip() for line in text.replace(str(FOLDER), "/home/ada").splitlines()]
-    return "\n".join([f"$ {command}", *lines])
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n").replace(WEATHER, "/usr/local/bin/weather")
+    return "\n".join([f"$ {command}", *(line.rstrip() for line in text.splitlines())])
 
 
 def main():

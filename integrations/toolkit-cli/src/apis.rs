@@ -1,6 +1,6 @@
 //! The APIs of providers: their names on the command line, and what they get of a definition.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use serde_json::{Value, json};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};

@@ -62,7 +62,7 @@ pub(crate) async fn run(desk: &mut Desk, name: &str, matches: &ArgMatches) -> Op
     Some(match name {
         "list" => list::list(desk),
         "show" => show::show(desk, text("tool").unwrap_or_default(), text("api")),
-        "call" => call::call(desk, words(matches)).await,
+        "call" => call::call(desk, matches).await,
         "check" => {
             let apis = matches.get_many::<String>("api").into_iter().flatten();
             let names: Vec<&str> = apis.map(String::as_str).collect();
@@ -72,14 +72,12 @@ pub(crate) async fn run(desk: &mut Desk, name: &str, matches: &ArgMatches) -> Op
     })
 }
 
-/// Returns the words of a command [with flags](with_flags): what is named, and everything after it.
-pub(crate) fn words(matches: &ArgMatches) -> Vec<OsString> {
-    let mut words = Vec::new();
-    if let Some((name, rest)) = matches.subcommand() {
-        words.push(OsString::from(name));
-        words.extend(rest.get_many::<OsString>("").into_iter().flatten().cloned());
-    }
-    words
+/// Returns what a command [with flags](with_flags) names, and this with everything after it.
+pub(crate) fn words(matches: &ArgMatches) -> (&str, Vec<OsString>) {
+    let Some((name, rest)) = matches.subcommand() else { return ("", Vec::new()) };
+    let mut words = vec![OsString::from(name)];
+    words.extend(rest.get_many::<OsString>("").into_iter().flatten().cloned());
+    (name, words)
 }
 
 /// Prints what clap has to say: help, a version or a mistake.

@@ -1,6 +1,6 @@
 //! The text of a configuration file: read, compared, and replaced with a backup.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use anstyle::AnsiColor;
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};

@@ -39,7 +39,7 @@ pub(crate) fn write(
         screen.json(&json!({"tool": result.name, "content": content, "structured": output.structured()}))?;
         return Ok(());
     }
-    output.content().iter().try_for_each(|content| write_content(screen, content, folder))
+    write_contents(screen, output.content(), folder)
 }
 
 fn failure(screen: &Screen, program: &str, tool: &str, error: &ToolError) -> io::Result<Failure> {
@@ -54,19 +54,21 @@ fn failure(screen: &Screen, program: &str, tool: &str, error: &ToolError) -> io:
     Ok(Failure::new(exit, format!("{}{help}", error.message())))
 }
 
-/// Writes a part of a result for a reader.
-pub(crate) fn write_content(screen: &Screen, content: &Content, folder: &Path) -> Result<(), Failure> {
-    match content {
-        Content::Text(text) => screen.line(text)?,
-        Content::Json(json) => match json.to_value() {
-            Ok(value) if screen.is_terminal => screen.json(&value)?,
-            _ => screen.line(json.as_str())?,
-        },
-        Content::Image(media) | Content::Audio(media) | Content::File(media) => {
-            write_media(screen, media, folder)?;
+/// Writes contents for a reader.
+pub(crate) fn write_contents(screen: &Screen, contents: &[Content], folder: &Path) -> Result<(), Failure> {
+    for content in contents {
+        match content {
+            Content::Text(text) => screen.line(text)?,
+            Content::Json(json) => match json.to_value() {
+                Ok(value) if screen.is_terminal => screen.json(&value)?,
+                _ => screen.line(json.as_str())?,
+            },
+            Content::Image(media) | Content::Audio(media) | Content::File(media) => {
+                write_media(screen, media, folder)?;
+            }
+            Content::Resource(resource) => screen.line(&resource.uri)?,
+            _ => screen.note("a part of the result has no form for a terminal; use `--format json`")?,
         }
-        Content::Resource(resource) => screen.line(&resource.uri)?,
-        _ => screen.note("a part of the result has no form for a terminal; use `--format json`")?,
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::screen::{Screen, end};
 use clap::{ArgMatches, Command};
 use questions::TerminalQuestions;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 use target::{OPTIONS, connect, server_args};
@@ -108,11 +108,13 @@ async fn run_one(
         Some(ended) => ended,
         None => offers::run(desk, client, name, matches).await,
     };
-    let has_usage = ended.as_ref().is_err_and(|failure| *failure == Failure::silent(Exit::Usage));
-    let misplaced =
-        words(matches).into_iter().find(|word| OPTIONS.map(OsStr::new).contains(&word.as_os_str()));
-    if let Some(option) = misplaced.filter(|_| has_usage) {
-        desk.screen.note(format_args!("write `{}` of the server before `{name}`", option.display()))?;
+    if ended == Err(Failure::silent(Exit::Usage)) {
+        let (_, given) = words(matches);
+        for option in OPTIONS {
+            if given.iter().any(|word| word == option) {
+                desk.screen.note(format_args!("write `{option}` of the server before `{name}`"))?;
+            }
+        }
     }
     ended
 }

@@ -20,9 +20,9 @@ use toolkit_core::middleware::{Approval, DecidedApprovals};
 use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError, ToolResult};
 
 /// Runs `call`: the first word is the name of a tool, the others are its flags.
-pub(crate) async fn call(desk: &mut Desk, words: Vec<OsString>) -> Result<(), Failure> {
-    let name = words.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let tool = desk.tool(&name)?;
+pub(crate) async fn call(desk: &mut Desk, matches: &ArgMatches) -> Result<(), Failure> {
+    let (name, words) = super::words(matches);
+    let tool = desk.tool(name)?;
     let definition = tool.definition();
     let flags = flags(&definition.parameters);
     let own = [
@@ -35,11 +35,11 @@ pub(crate) async fn call(desk: &mut Desk, words: Vec<OsString>) -> Result<(), Fa
     ];
     let path = format!("{} call {name}", desk.program);
     let command = command(path, &definition.description, &flags, own.into());
-    let (text, matches) = arguments(desk, command, words, &flags)?;
-    let limit = matches.get_one::<Duration>("timeout").copied();
+    let (text, given) = arguments(desk, command, words, &flags)?;
+    let limit = given.get_one::<Duration>("timeout").copied();
     let call = ToolCall::new("call_1", name, text);
-    let result = approved_result(desk, &call, limit, matches.get_flag("yes")).await?;
-    outcome::write(&desk.screen, &desk.program, &result, folder(&matches))
+    let result = approved_result(desk, &call, limit, given.get_flag("yes")).await?;
+    outcome::write(&desk.screen, &desk.program, &result, folder(&given))
 }
 
 /// Returns the command of a tool or a prompt. Its parameters come first in the help.

@@ -1,7 +1,7 @@
 //! `serve`: the tools as an MCP server.
 
 use crate::desk::Desk;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use clap::{ArgMatches, Command};
 use toolkit_mcp::McpError;
 use toolkit_mcp::server::McpServer;

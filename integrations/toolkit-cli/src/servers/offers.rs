@@ -5,11 +5,10 @@ use crate::commands::{with_flags, words};
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::flags::{Flag, flags};
-use crate::outcome::{contents_json, write_content};
+use crate::outcome::{contents_json, write_contents};
 use crate::screen::FAINT;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
-use std::ffi::OsString;
 use std::slice;
 use toolkit_mcp::McpError;
 use toolkit_mcp::client::{McpClient, McpPrompt, McpResource};
@@ -37,7 +36,7 @@ pub(crate) async fn run(
         "resources" => resources(desk, client).await,
         "read" => read(desk, client, matches).await,
         "prompts" => prompts(desk, &client.prompts().await.map_err(refused)?),
-        _ => prompt(desk, client, words(matches)).await,
+        _ => prompt(desk, client, matches).await,
     }
 }
 
@@ -79,7 +78,7 @@ async fn read(desk: &Desk, client: &McpClient, matches: &ArgMatches) -> Result<(
     if desk.screen.is_json {
         return Ok(desk.screen.json(&json!({"uri": uri, "content": contents_json(&contents)?}))?);
     }
-    contents.iter().try_for_each(|content| write_content(&desk.screen, content, folder(matches)))
+    write_contents(&desk.screen, &contents, folder(matches))
 }
 
 fn prompts(desk: &Desk, prompts: &[McpPrompt]) -> Result<(), Failure> {
@@ -123,18 +122,18 @@ fn flags_of(prompt: &McpPrompt) -> Vec<Flag> {
 }
 
 /// Runs `prompt`: the first word is the name of a prompt, the others are its flags.
-async fn prompt(desk: &mut Desk, client: &McpClient, words: Vec<OsString>) -> Result<(), Failure> {
-    let name = words.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+async fn prompt(desk: &mut Desk, client: &McpClient, matches: &ArgMatches) -> Result<(), Failure> {
+    let (name, words) = words(matches);
     let listed = client.prompts().await.map_err(refused)?;
     let Some(prompt) = listed.iter().find(|prompt| prompt.name == name) else {
-        let near = nearest(&name, listed.iter().map(|prompt| prompt.name.as_str()));
+        let near = nearest(name, listed.iter().map(|prompt| prompt.name.as_str()));
         let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Err(Failure::usage(format!("Prompt `{name}` not found{hint}\nsee `toolkit prompts`")));
     };
     let flags = flags_of(prompt);
     let about = prompt.description.as_deref().unwrap_or_default();
     let command = command(format!("toolkit prompt {name}"), about, &flags, Vec::new());
-    let (text, matches) = arguments(desk, command, words, &flags)?;
+    let (text, given) = arguments(desk, command, words, &flags)?;
     let Ok(values) = serde_json::from_str::<Map<String, Value>>(&text) else {
         return Err(Failure::usage("`--args` is no JSON object"));
     };
@@ -144,14 +143,14 @@ async fn prompt(desk: &mut Desk, client: &McpClient, words: Vec<OsString>) -> Re
         texts.push((name, text));
     }
     let mut forms = Vec::new();
-    for message in client.prompt(&name, texts).await.map_err(refused)? {
+    for message in client.prompt(name, texts).await.map_err(refused)? {
         let role = if message.is_from_model { "assistant" } else { "user" };
         if desk.screen.is_json {
             let content = contents_json(slice::from_ref(&message.content))?[0].take();
             forms.push(json!({"role": role, "content": content}));
         } else {
             desk.screen.heading(0, role, &[])?;
-            write_content(&desk.screen, &message.content, folder(&matches))?;
+            write_contents(&desk.screen, slice::from_ref(&message.content), folder(&given))?;
         }
     }
     if desk.screen.is_json {
