@@ -31,6 +31,7 @@ mod ag_history;
 mod ag_message;
 mod ag_request;
 mod ag_router;
+mod ag_shown;
 
 pub use ag_encoder::AgEncoder;
 pub use ag_event::AgEvent;

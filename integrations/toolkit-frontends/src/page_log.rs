@@ -24,8 +24,11 @@ pub(crate) async fn read_log(
 
 /// Returns the run of the latest input with this id of a client's message, and what it says.
 pub(crate) fn input_of<'a>(log: &'a [ConversationEntry], id: &str) -> Option<(&'a str, &'a UserMessage)> {
-    log.iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Input { message, message_id, .. } if message_id == id => Some((&*entry.run, message)),
-        _ => None,
-    })
+    for entry in log.iter().rev() {
+        let EntryKind::Input { message, message_id, .. } = &entry.kind else { continue };
+        if message_id == id {
+            return Some((&entry.run, message));
+        }
+    }
+    None
 }

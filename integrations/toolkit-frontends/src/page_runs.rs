@@ -54,7 +54,8 @@ pub(crate) async fn submit(
     // The message may have been answered again since then.
     if is_known && !runs.queued(key).await?.contains(&run) {
         let log = read_log(runs, key).await?;
-        run = input_of(&log, &run).map(|(latest, _)| latest.to_owned()).ok_or_else(PageError::left_out)?;
+        let Some((latest, _)) = input_of(&log, &run) else { return Err(PageError::left_out()) };
+        run = latest.to_owned();
     }
     Ok(run)
 }
@@ -65,6 +66,16 @@ pub(crate) fn pending_of(status: &RunStatus) -> &[PendingCall] {
         RunStatus::Waiting { calls, .. } => calls,
         _ => &[],
     }
+}
+
+/// Returns whether there is a decision about one of these calls.
+pub(crate) fn decides_any(decisions: &[(String, Decision)], pending: &[PendingCall]) -> bool {
+    for (call, _) in decisions {
+        if pending.iter().any(|waiting| waiting.id == *call) {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a request has decided.

@@ -112,14 +112,11 @@ const scenes = ["slow", "weather", "retry", "twice", "block", "experts", "hello"
 
 /** Answers what waits. */
 async function decide(browser, address, id) {
-    for (let turn = 0; turn < 4; turn++) {
-        const { status } = await log(address, id);
-        if (status !== "waiting") return;
-        await browser.until("a button", () => browser.run("return document.querySelectorAll('main button').length > 0"));
+    const end = Date.now() + 15_000;
+    while (Date.now() < end && (await log(address, id)).status !== "ready") {
         await browser.click("Rome");
         await browser.click("Approve");
-        await pause(150);
-        await settle(address, id);
+        await pause(100);
     }
 }
 

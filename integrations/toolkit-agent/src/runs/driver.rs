@@ -170,8 +170,9 @@ impl Worker<'_> {
         self.prepare(&mut conversation, &item).await?;
         conversation.take_up(&[number]);
         let tools = ClientTool::kept(&conversation);
-        let request = self.inner.agent.run(item.input).on(&mut conversation);
-        let mut request = request.invocation_id(id).message_id(item.message);
+        let agent = &self.inner.agent;
+        let mut request =
+            agent.run(item.input).on(&mut conversation).invocation_id(id).message_id(item.message);
         if let Some(tools) = tools {
             request = request.with_tools(tools);
         }

@@ -5,8 +5,9 @@ mod ag_parts;
 mod ag_voice;
 
 use super::AgEvent;
-use ag_parts::custom;
+use super::ag_shown::ShownMessages;
 pub(super) use ag_parts::result_id;
+use ag_parts::{before, custom};
 pub(super) use ag_voice::reasoning_id;
 use ag_voice::{AgPiece, AgVoice};
 use serde_json::json;
@@ -46,7 +47,7 @@ pub struct AgEncoder {
     /// The agents that write, each with its latest message.
     voices: Vec<AgVoice>,
     /// Results of calls whose message is shown later, because a guardrail has to see it.
-    early: Vec<(String, ToolResult)>,
+    early: BTreeMap<String, ToolResult>,
     calls: BTreeMap<String, AgCall>,
     /// The agents inside calls, and the parallel ones, by their path.
     subagents: BTreeMap<String, String>,
@@ -76,7 +77,7 @@ impl AgEncoder {
             thread: thread.into(),
             exchange: exchange.into(),
             voices: Vec::new(),
-            early: Vec::new(),
+            early: BTreeMap::new(),
             calls: BTreeMap::new(),
             subagents: BTreeMap::new(),
             waits: 0,
@@ -105,10 +106,10 @@ impl AgEncoder {
     }
 
     /// Ends what is being written, and forgets the messages that the page does not keep: they are told again.
-    pub(super) fn go_back(&mut self, is_kept: impl Fn(&str) -> bool) -> Vec<AgEvent> {
+    pub(super) fn go_back(&mut self, kept: &ShownMessages) -> Vec<AgEvent> {
         let events = self.interrupt();
         self.voices.clear();
-        self.calls.retain(|key, _| key.rsplit_once('.').is_some_and(|(message, _)| is_kept(message)));
+        self.calls.retain(|key, _| kept.has(before(key, '.')));
         events
     }
 
@@ -160,7 +161,7 @@ impl AgEncoder {
                 self.message(message_id, message, within, &mut events);
             }
             RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
-                self.early.push((key.to_string(), (**result).clone()));
+                self.early.insert(key.to_string(), (**result).clone());
             }
             RunEvent::Result { key, result, .. } => self.result(key, result, &mut events),
             RunEvent::AnswerBroken { within, .. } => {

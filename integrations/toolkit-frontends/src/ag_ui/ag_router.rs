@@ -5,6 +5,7 @@ use super::ag_event::AgEvent;
 use super::ag_history::{leaves, messages_of, messages_until, waits_for};
 use super::ag_message::AgMessage;
 use super::ag_request::AgRequest;
+use super::ag_shown::ShownMessages;
 use crate::page_access::{PageAccess, PageUser, PageValues, guard};
 use crate::page_error::PageError;
 use crate::page_log::read_log;
@@ -68,8 +69,7 @@ struct AgRun<R> {
     encoder: AgEncoder,
     run: String,
     thread: AgThread<R>,
-    /// The messages of the run that the page has, each with the place after it.
-    shown: Vec<(Cursor, String)>,
+    shown: ShownMessages,
     /// The calls whose results are messages of the client.
     answered: Vec<String>,
 }
@@ -95,9 +95,9 @@ impl<R: Runs> AgThread<R> {
     }
 
     /// Returns the event with the messages up to a run, and those of it that are shown.
-    async fn messages(&self, run: &str, is_shown: impl Fn(&str) -> bool) -> Result<String, PageError> {
+    async fn messages(&self, run: &str, shown: Option<&ShownMessages>) -> Result<String, PageError> {
         let log = read_log(&*self.runs, self.key()).await?;
-        Ok(event_text(&AgEvent::MessagesSnapshot { messages: messages_until(&log, run, is_shown) }))
+        Ok(event_text(&AgEvent::MessagesSnapshot { messages: messages_until(&log, run, shown) }))
     }
 
     /// Returns the event with the session values, if pages read any.
@@ -112,7 +112,7 @@ impl<R: Runs> AgThread<R> {
 
 impl<R> AgRun<R> {
     fn new(encoder: AgEncoder, run: String, thread: AgThread<R>) -> Self {
-        Self { encoder, run, thread, shown: Vec::new(), answered: Vec::new() }
+        Self { encoder, run, thread, shown: ShownMessages::default(), answered: Vec::new() }
     }
 
     /// Returns whether the client has this event as its own message.
@@ -124,17 +124,13 @@ impl<R> AgRun<R> {
     fn note(&mut self, event: &RunEvent, cursor: &Cursor) {
         match event {
             RunEvent::Message { message_id, .. } => {
-                self.shown.push((cursor.clone(), message_id.to_string()));
-                self.shown.push((cursor.clone(), reasoning_id(message_id)));
+                self.shown.add(cursor, message_id.to_string());
+                self.shown.add(cursor, reasoning_id(message_id));
             }
-            RunEvent::Result { key, .. } => self.shown.push((cursor.clone(), result_id(key))),
+            RunEvent::Result { key, .. } => self.shown.add(cursor, result_id(key)),
             _ => {}
         }
     }
-}
-
-fn has(shown: &[(Cursor, String)], id: &str) -> bool {
-    shown.iter().any(|(_, known)| known == id)
 }
 
 impl<R: Runs> PageEncoder for AgRun<R> {
@@ -148,26 +144,20 @@ impl<R: Runs> PageEncoder for AgRun<R> {
             RunUpdate::Event { event, cursor, .. } => {
                 let taken_back = self.encoder.take_back(event);
                 if let (Some(_), RunEvent::Text { message_id, .. }) = (&taken_back, &**event) {
-                    self.shown.retain(|(_, id)| *id != **message_id && *id != reasoning_id(message_id));
+                    self.shown.forget(message_id);
+                    self.shown.forget(&reasoning_id(message_id));
                 }
                 let mut events = self.encoder.event(event);
                 events.retain(|event| !self.is_known(event));
-                let events = text_of(&events);
-                let written = match taken_back {
-                    Some(ended) => Written::Again(text_of(&ended), events),
-                    None => Written::Events(events),
-                };
                 self.note(event, cursor);
-                written
+                match taken_back {
+                    Some(ended) => Written::Again(text_of(&ended), text_of(&events)),
+                    None => Written::Events(text_of(&events)),
+                }
             }
             other => {
-                match other {
-                    RunUpdate::Back { cursor, .. } => self.shown.retain(|(at, _)| !at.is_after(cursor)),
-                    _ => self.shown.clear(),
-                }
-                let shown = &self.shown;
-                let ended = self.encoder.go_back(|id| has(shown, id));
-                Written::Again(text_of(&ended), String::new())
+                self.shown.go_back(other.cursor().filter(|_| matches!(other, RunUpdate::Back { .. })));
+                Written::Again(text_of(&self.encoder.go_back(&self.shown)), String::new())
             }
         }
     }
@@ -182,7 +172,7 @@ impl<R: Runs> PageEncoder for AgRun<R> {
 
     fn read_again(&self) -> BoxFuture<'static, Option<String>> {
         let (thread, run, shown) = (self.thread.clone(), self.run.clone(), self.shown.clone());
-        async move { thread.messages(&run, |id| has(&shown, id)).await.ok() }.boxed()
+        async move { thread.messages(&run, Some(&shown)).await.ok() }.boxed()
     }
 
     fn read_before_end(&self) -> BoxFuture<'static, Option<String>> {
@@ -193,7 +183,7 @@ impl<R: Runs> PageEncoder for AgRun<R> {
             if !is_incomplete {
                 return Some(state);
             }
-            Some(thread.messages(&run, |_| true).await.ok()? + &state)
+            Some(thread.messages(&run, None).await.ok()? + &state)
         }
         .boxed()
     }
@@ -272,8 +262,7 @@ async fn decide_calls<R: Runs>(
     let status = thread.runs.status(thread.key()).await?;
     let pending = pending_of(&status);
     let decisions = request.decisions(pending);
-    let calls: Vec<&str> = decisions.iter().map(|(call, _)| call.as_str()).collect();
-    let Some((run, waits)) = waits_for(&read_log(&*thread.runs, thread.key()).await?, &calls) else {
+    let Some((run, waits)) = waits_for(&read_log(&*thread.runs, thread.key()).await?, &decisions) else {
         let reason = "the request has neither a message of the user nor an answer to a call that waits";
         return Err(PageError::BadRequest(reason.to_owned()));
     };
@@ -307,7 +296,7 @@ async fn attach<R: Runs>(
     };
     let mut encoder = AgEncoder::new(&thread.id, format!("{last}.attached"));
     let messages = match &live {
-        Some(run) => messages_until(&log, run, |_| false),
+        Some(run) => messages_until(&log, run, Some(&ShownMessages::default())),
         None => messages_of(&log),
     };
     let snapshot = event_text(&AgEvent::MessagesSnapshot { messages });

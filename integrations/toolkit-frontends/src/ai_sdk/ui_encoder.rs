@@ -1,5 +1,6 @@
 //! From the events of a run to the chunks of its message.
 
+mod ui_end;
 mod ui_outcome;
 mod ui_step;
 
@@ -9,13 +10,12 @@ use super::UiChunk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::mem;
+use toolkit_agent::RunEvent;
 use toolkit_agent::runs::{Cursor, RunUpdate};
-use toolkit_agent::session::EndReason;
-use toolkit_agent::{PendingCall, RunEvent, RunOutput};
 use toolkit_core::ToolResult;
-use toolkit_core::error::Pending;
 use toolkit_core::events::{ToolEvent, ToolEventKind};
-use toolkit_llm::{AssistantMessage, FinishReason, Message};
+use toolkit_llm::AssistantMessage;
+use ui_end::{has_text, reason, stopped};
 use ui_step::{Piece, UiStep};
 
 /// Folds the events of one run into the chunks of its message.
@@ -49,7 +49,7 @@ pub struct UiEncoder {
     /// The calls of the run, by their key.
     calls: BTreeMap<String, UiCall>,
     /// Results of calls whose message is shown later, because a guardrail has to see it.
-    early: Vec<(String, ToolResult)>,
+    early: BTreeMap<String, ToolResult>,
     /// The chunks of the last event, if it is one that ends the run or lets it wait.
     end: Vec<UiChunk>,
     /// The place after the latest event.
@@ -78,7 +78,7 @@ impl UiEncoder {
             run: run.into(),
             step: UiStep::default(),
             calls: BTreeMap::new(),
-            early: Vec::new(),
+            early: BTreeMap::new(),
             end: Vec::new(),
             last: None,
             before_step: None,
@@ -176,7 +176,7 @@ impl UiEncoder {
                 self.message(message_id, message, !within.is_empty(), &mut chunks);
             }
             RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
-                self.early.push((key.to_string(), (**result).clone()));
+                self.early.insert(key.to_string(), (**result).clone());
             }
             RunEvent::Result { key, result, .. } => self.result(key, result, &mut chunks),
             RunEvent::Tool { key: Some(key), event, .. } => self.tool_event(key, event, &mut chunks),
@@ -279,8 +279,7 @@ impl UiEncoder {
                 known.arguments = call.arguments.as_str().to_owned();
                 self.complete_call(&key, chunks);
             }
-            while let Some(index) = self.early.iter().position(|(early, _)| *early == key) {
-                let (_, result) = self.early.remove(index);
+            if let Some(result) = self.early.remove(&key) {
                 self.result(&key, &result, chunks);
             }
         }
@@ -331,48 +330,10 @@ impl UiEncoder {
             chunks.push(UiChunk::ToolApprovalResponse { approval_id, approved: true, reason: None });
         }
     }
-
-    fn waiting(&mut self, pending: &[PendingCall], output: &RunOutput, chunks: &mut Vec<UiChunk>) {
-        self.step.end_message(chunks);
-        for PendingCall { id, call, reason, .. } in pending {
-            let known = self.calls.entry(id.clone()).or_default();
-            if !known.is_complete {
-                known.tool.clone_from(&call.name);
-                known.arguments = call.arguments.as_str().to_owned();
-            }
-            if let Pending::Approval { reason, .. } = reason
-                && !known.waits
-            {
-                known.waits = true;
-                self.complete_call(id, chunks);
-                chunks.push(UiChunk::ToolApprovalRequest {
-                    approval_id: id.clone(),
-                    tool_call_id: id.clone(),
-                    reason: reason.clone(),
-                });
-            } else {
-                self.complete_call(id, chunks);
-            }
-        }
-        self.end.push(self.finished(output, "tool-calls"));
-    }
-
-    fn finished(&self, output: &RunOutput, reason: &str) -> UiChunk {
-        let tokens = &output.attempt.usage;
-        let usage = json!({"inputTokens": tokens.input_tokens, "outputTokens": tokens.output_tokens});
-        let message_metadata = json!({"run": self.run, "agent": output.agent, "usage": usage});
-        UiChunk::Finish { finish_reason: reason.to_owned(), message_metadata }
-    }
 }
 
 fn is_after(place: &Option<Cursor>, cursor: &Cursor) -> bool {
     place.as_ref().is_some_and(|place| place.is_after(cursor))
-}
-
-/// Returns whether an agent has written this text in a run.
-fn has_text(output: &RunOutput, text: &str) -> bool {
-    let is_it = |message: &Message| matches!(message, Message::Assistant(message) if message.text == text);
-    text.is_empty() || output.messages.iter().any(is_it)
 }
 
 /// Returns the id of the message that shows a run.
@@ -396,25 +357,4 @@ fn enclosing_call(message_id: &str) -> Option<String> {
         path = before;
     }
     None
-}
-
-fn reason(finish: &FinishReason) -> &'static str {
-    match finish {
-        FinishReason::Stop => "stop",
-        FinishReason::Length => "length",
-        FinishReason::Refused => "content-filter",
-        FinishReason::ToolCalls => "tool-calls",
-        _ => "other",
-    }
-}
-
-fn stopped(reason: &EndReason) -> UiChunk {
-    match reason {
-        EndReason::Cancelled | EndReason::Dropped => UiChunk::Abort { reason: "stopped".to_owned() },
-        // Its message is for the program, and may have what users must not read.
-        EndReason::Failed { kind, .. } => UiChunk::Error {
-            error_text: format!("The answer could not be finished ({kind}). Try again later."),
-        },
-        _ => UiChunk::Abort { reason: "ended".to_owned() },
-    }
 }

@@ -144,12 +144,12 @@ async fn submit_again(
 
 /// Returns the run that answers a message after this one: `m1`, `m1~2`, `m1~3`.
 fn next_run(run: &str) -> String {
-    let numbered =
-        run.rsplit_once('~').and_then(|(first, number)| Some((first, number.parse::<u32>().ok()?)));
-    match numbered {
-        Some((first, number)) => format!("{first}~{}", number.saturating_add(1)),
-        None => format!("{run}~2"),
+    if let Some((first, number)) = run.rsplit_once('~')
+        && let Ok(number) = number.parse::<u32>()
+    {
+        return format!("{first}~{}", number.saturating_add(1));
     }
+    format!("{run}~2")
 }
 
 async fn answer_decisions(
@@ -162,9 +162,8 @@ async fn answer_decisions(
     if !log.iter().any(|entry| *entry.run == *run) {
         return Err(PageError::NotFound);
     }
-    let calls: Vec<&str> = decisions.iter().map(|(call, _)| call.as_str()).collect();
     // The page sends all results that it knows.
-    let Some(waits) = waits_for(&log, run, steps, &calls) else { return Ok(nothing(run)) };
+    let Some(waits) = waits_for(&log, run, steps, &decisions) else { return Ok(nothing(run)) };
     let status = runs.status(key).await?;
     let pending = if status.run() == Some(run) { pending_of(&status) } else { &[] };
     let decided = decide(runs, key, pending, decisions).await?;

@@ -18,18 +18,21 @@ impl AgEncoder {
         within: &[RunScope],
         events: &mut Vec<AgEvent>,
     ) -> &mut AgVoice {
-        let index = self.voices.iter().position(|voice| voice.within == *within);
-        let index = index.unwrap_or(self.voices.len());
-        if self.voices.get(index).is_none_or(|voice| voice.message != message) {
-            let subagent = (!within.is_empty()).then(|| self.subagent(message, agent, events));
-            let new = AgVoice::new(within, message, subagent);
-            match self.voices.get_mut(index) {
-                Some(voice) => {
-                    voice.close(events);
-                    *voice = new;
-                }
-                None => self.voices.push(new),
-            }
+        let mut index = 0;
+        while self.voices.get(index).is_some_and(|voice| voice.within != *within) {
+            index += 1;
+        }
+        match self.voices.get_mut(index) {
+            Some(voice) if voice.message == message => return &mut self.voices[index],
+            Some(voice) => voice.close(events),
+            None => {}
+        }
+        let subagent = if within.is_empty() { None } else { Some(self.subagent(message, agent, events)) };
+        let new = AgVoice::new(within, message, subagent);
+        if index < self.voices.len() {
+            self.voices[index] = new;
+        } else {
+            self.voices.push(new);
         }
         &mut self.voices[index]
     }
@@ -54,8 +57,7 @@ impl AgEncoder {
                 known.arguments = call.arguments.as_str().to_owned();
             }
             self.complete_call(&key, events);
-            while let Some(index) = self.early.iter().position(|(early, _)| *early == key) {
-                let (_, result) = self.early.remove(index);
+            if let Some(result) = self.early.remove(&key) {
                 self.result(&key, &result, events);
             }
         }
@@ -63,7 +65,7 @@ impl AgEncoder {
 
     /// Returns the id of the subagent that writes a message, which begins with its first one.
     fn subagent(&mut self, message: &str, agent: &str, events: &mut Vec<AgEvent>) -> String {
-        let path = message.rsplit_once('/').map_or(message, |(path, _)| path);
+        let path = before(message, '/');
         if let Some(id) = self.subagents.get(path) {
             return id.clone();
         }
@@ -92,7 +94,7 @@ impl AgEncoder {
         if mem::replace(&mut call.is_shown, true) {
             return;
         }
-        let parent = key.rsplit_once('.').map_or(key, |(message, _)| message);
+        let parent = before(key, '.');
         events.push(AgEvent::ToolCallStart {
             tool_call_id: key.to_owned(),
             tool_call_name: call.tool.clone(),
@@ -122,7 +124,7 @@ impl AgEncoder {
             call.tool.clone_from(&result.name);
         }
         if !call.is_shown {
-            call.subagent = key.rsplit_once('/').and_then(|(path, _)| self.subagents.get(path)).cloned();
+            call.subagent = self.subagents.get(before(key, '/')).cloned().filter(|_| key.contains('/'));
         }
         let subagent = call.subagent.clone();
         self.complete_call(key, events);
@@ -139,6 +141,14 @@ impl AgEncoder {
             role: "tool".to_owned(),
             subagent_run_id: subagent,
         });
+    }
+}
+
+/// Returns the path around the last part of a path or key, or all of it.
+pub(super) fn before(path: &str, mark: char) -> &str {
+    match path.rsplit_once(mark) {
+        Some((before, _)) => before,
+        None => path,
     }
 }
 

@@ -1,7 +1,7 @@
 //! An agent that writes a message.
 
 use crate::ag_ui::AgEvent;
-use toolkit_agent::{RunEvent, RunScope};
+use toolkit_agent::{RunEvent, RunOutput, RunScope};
 use toolkit_llm::{AssistantMessage, Message};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +52,17 @@ impl AgVoice {
                 self.is_begun && **message_id == *self.message && self.text != message.text
             }
             // Text that no guardrail has seen is gone.
-            RunEvent::Stopped { output, .. } => {
-                let is_kept =
-                    |message: &Message| matches!(message, Message::Assistant(kept) if kept.text == self.text);
-                self.is_begun && !self.is_complete && !output.messages.iter().any(is_kept)
-            }
+            RunEvent::Stopped { output, .. } => self.is_begun && !self.is_complete && !self.is_in(output),
             _ => false,
         }
+    }
+
+    /// Returns whether the text so far is a message of a run that has stopped.
+    fn is_in(&self, output: &RunOutput) -> bool {
+        output
+            .messages
+            .iter()
+            .any(|message| matches!(message, Message::Assistant(kept) if kept.text == self.text))
     }
 
     pub(super) fn piece(&mut self, kind: AgPiece, piece: &str, events: &mut Vec<AgEvent>) {
