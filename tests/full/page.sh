@@ -41,7 +41,7 @@ sources() {
     sha256sum integrations/toolkit-page/assets/* integrations/toolkit-page/examples/page.rs tests/full/page/*.mjs
 }
 
-cargo build --quiet -p toolkit-page --example page
+cargo build --quiet -p toolkit-page --all-features --example page
 run() {
     timeout 300 node tests/full/page/page.mjs "$target/debug/examples/page" "$tools/npm/node_modules/axe-core/axe.min.js" "$@"
 }

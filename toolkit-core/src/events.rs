@@ -108,7 +108,7 @@ pub enum ToolEventKind {
     Started {
         /// The attempt, counted from 1.
         attempt: u32,
-        /// The arguments in their [normal form](crate::ToolRequest::arguments_value), if they are valid and
+        /// The arguments in their [normal form](crate::middleware::ToolRequest::arguments_value), if they are valid and
         /// the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
         #[serde(serialize_with = "text", skip_serializing_if = "Option::is_none")]
         normal_arguments: Option<Arc<str>>,

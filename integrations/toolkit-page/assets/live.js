@@ -18,6 +18,7 @@ export function showLive(view, detail, connected) {
   let stop = null;
   let isLoading = false;
   let hasLeft = false;
+  let questions = 0;
   let panel = null;
   let total = { kept: 0, dropped: 0, running: 0 };
   let matching = 0;
@@ -53,9 +54,12 @@ export function showLive(view, detail, connected) {
       side));
 
   async function load() {
+    questions += 1;
+    const question = questions;
     try {
       const answer = await get(`/calls?${new URLSearchParams(query)}`);
-      if (hasLeft) return;
+      // The answer to an earlier question may come later.
+      if (hasLeft || question !== questions) return;
       rows = new Map(answer.rows.map((row) => [row.number, row]));
       ({ totals: total, matching } = answer);
       draw();

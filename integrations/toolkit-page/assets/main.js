@@ -2,12 +2,13 @@
 
 import { el, fill } from "./dom.js";
 import { enter } from "./server.js";
+import { showApprovals } from "./approvals.js";
 import { showLive } from "./live.js";
 import { showTools } from "./tools.js";
 
 const view = document.getElementById("view");
 const connection = document.getElementById("connection");
-const views = { live: showLive, tools: showTools };
+const views = { live: showLive, approvals: showApprovals, tools: showTools };
 let leave = () => {};
 
 /** Shows whether the view hears of changes; `null` if it does not listen. */
@@ -40,7 +41,8 @@ async function start() {
   // The one-time token is used: it leaves the address, and with it the history.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   try {
-    const { title } = await enter();
+    const { title, has_runs: hasRuns } = await enter();
+    document.getElementById("approvals-link").hidden = !hasRuns;
     document.title = title;
     document.getElementById("title").textContent = title;
   } catch (error) {

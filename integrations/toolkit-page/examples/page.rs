@@ -1,8 +1,8 @@
-//! A page over six tools, and calls that wait for each other.
+//! A page over six tools, calls that wait for each other, and two orders of an agent that wait for approval.
 //!
 //! ```text
-//! cargo run -p toolkit-page --example page               # prints an address; open it in a browser
-//! cargo run -p toolkit-page --example page -- --fixed    # also runs the calls that checks expect
+//! cargo run -p toolkit-page --all-features --example page               # prints an address; open it in a browser
+//! cargo run -p toolkit-page --all-features --example page -- --fixed    # also runs the calls that checks expect
 //! ```
 
 #![allow(clippy::print_stdout)]
@@ -11,6 +11,10 @@ use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
 use tokio::time::sleep;
+use toolkit_ai::agent::runs::{LocalRuns, RunInput, Runs as _};
+use toolkit_ai::agent::session::ConversationKey;
+use toolkit_ai::agent::{Agent, Sessions};
+use toolkit_ai::llm::ScriptedModel;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
 use toolkit_ai::{LiveRegistry, Media};
@@ -115,6 +119,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Dispatcher::new(LiveRegistry::new(tools)?)?.with_max_concurrency(4).with_middleware(rules);
     let page = ToolPage::new(dispatcher).with_title("Example").with_contents(true);
     let dispatcher = page.dispatcher();
+    let runs = LocalRuns::new(clerk(&dispatcher)?, Sessions::default());
+    for (user, id) in [("ada", "1"), ("grace", "2")] {
+        let key = ConversationKey { user, id };
+        runs.submit(key, RunInput::new("Order three of number 7 for me.").with_run("first")).await?;
+    }
+    let page = page.with_runs(runs);
     let bound = page.bind("127.0.0.1:0".parse()?).await?;
     println!("{}", bound.new_address());
     let server = tokio::spawn(bound.run());
@@ -131,8 +141,29 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Returns an agent that orders what a user asks for, if a person approves.
+fn clerk(dispatcher: &Dispatcher) -> Result<Agent, Box<dyn Error>> {
+    let arguments = json!({"product": 7, "pieces": 3, "to": address()}).to_string();
+    let model = ScriptedModel::new()
+        .call("shop-order", arguments.as_str())
+        .call("shop-order", arguments.as_str())
+        .text("It is ordered.")
+        .text("It is ordered.");
+    let mut tools = ToolRegistry::new();
+    tools.register_provider(dispatcher.clone())?;
+    let rules = Permissions::new()
+        .rule(PermissionRule::ask("an order costs money").for_tool("shop-order")?)
+        .rule(PermissionRule::allow())
+        .decide_later();
+    Ok(Agent::builder(model).name("clerk").tools(tools).middleware(rules).build()?)
+}
+
+fn address() -> serde_json::Value {
+    json!({"street": "Long Road 1", "postcode": "12345"})
+}
+
 fn calls() -> Vec<ToolCall> {
-    let address = json!({"street": "Long Road 1", "postcode": "12345"});
+    let address = address();
     let mut calls = Vec::new();
     for (name, arguments) in [
         ("weather-forecast", json!({"city": "Oslo", "days": "5"})),

@@ -1,6 +1,12 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "agent", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "agent"),
+    doc = "A page over a dispatcher: its tools, and why each call took its time."
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "agent")]
+mod approvals;
 mod call_record;
 mod call_routes;
 mod call_timeline;

@@ -6,13 +6,14 @@ use axum::response::Response;
 const INDEX: &str = include_str!("../assets/index.html");
 
 /// The files beside the index: name, media type, text.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
     ("main.js", SCRIPT, include_str!("../assets/main.js")),
     ("dom.js", SCRIPT, include_str!("../assets/dom.js")),
     ("server.js", SCRIPT, include_str!("../assets/server.js")),
     ("live.js", SCRIPT, include_str!("../assets/live.js")),
     ("call.js", SCRIPT, include_str!("../assets/call.js")),
+    ("approvals.js", SCRIPT, include_str!("../assets/approvals.js")),
     ("tools.js", SCRIPT, include_str!("../assets/tools.js")),
     ("form.js", SCRIPT, include_str!("../assets/form.js")),
 ];

@@ -41,7 +41,7 @@ async fn pass_on(served: &Served, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let rights = match &served.authorise {
         Some(authorise) => authorise(&parts),
-        None => served.logins.admits(&parts.headers).then_some(served.rights),
+        None => served.logins.admits(&parts.headers).then(|| served.rights.clone()),
     };
     if parts.method == Method::POST {
         let given = parts.headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
@@ -98,5 +98,5 @@ pub(crate) fn may(has_right: bool, what: &str) -> Result<(), Refused> {
 
 /// Returns the rights of a request that the guard has admitted.
 pub(crate) fn rights_of(request: &Request) -> Option<PageRights> {
-    request.extensions().get().copied()
+    request.extensions().get().cloned()
 }

@@ -37,6 +37,16 @@ pub(crate) async fn root(State(served): State<Served>, request: Request) -> Resp
     response
 }
 
+#[cfg(feature = "agent")]
+fn has_runs(served: &Served) -> bool {
+    served.inbox.is_some()
+}
+
+#[cfg(not(feature = "agent"))]
+fn has_runs(_: &Served) -> bool {
+    false
+}
+
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     file(&name).unwrap_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such file"))
 }
@@ -47,9 +57,10 @@ pub(crate) async fn session(State(served): State<Served>, request: Request) -> R
     json_answer(&json!({
         "title": served.title,
         "csrf": served.logins.csrf_token(),
-        "may_call": rights.is_some_and(PageRights::may_call),
-        "may_decide": rights.is_some_and(PageRights::may_decide),
+        "may_call": rights.as_ref().is_some_and(PageRights::may_call),
+        "may_decide": rights.as_ref().is_some_and(PageRights::may_decide),
         "contents": served.contents,
+        "has_runs": has_runs(&served),
         "is_live": matches!(served.dispatcher.source(), RegistrySource::Live(_)),
     }))
 }

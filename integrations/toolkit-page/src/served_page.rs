@@ -1,5 +1,7 @@
 //! What the handlers of the page share.
 
+#[cfg(feature = "agent")]
+use crate::approvals::Inbox;
 use crate::call_timeline::CallTimeline;
 use crate::page_logins::PageLogins;
 use crate::page_rights::PageRights;
@@ -25,6 +27,8 @@ pub(crate) struct ServedState {
     pub(crate) title: String,
     /// Whether readers see arguments and results of calls that they have not made.
     pub(crate) contents: bool,
+    #[cfg(feature = "agent")]
+    pub(crate) inbox: Option<Arc<dyn Inbox>>,
 }
 
 impl Deref for Served {

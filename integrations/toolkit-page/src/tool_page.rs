@@ -1,5 +1,7 @@
 //! The page, from its settings to its router.
 
+#[cfg(feature = "agent")]
+use crate::approvals::{self, Inbox};
 use crate::call_timeline::CallTimeline;
 use crate::page_guard::guard;
 use crate::page_logins::PageLogins;
@@ -60,6 +62,8 @@ pub struct ToolPage {
     contents: bool,
     /// The hosts other than this machine.
     hosts: Vec<String>,
+    #[cfg(feature = "agent")]
+    inbox: Option<Arc<dyn Inbox>>,
 }
 
 impl ToolPage {
@@ -77,6 +81,8 @@ impl ToolPage {
             title: "Tools".to_owned(),
             contents: false,
             hosts: Vec::new(),
+            #[cfg(feature = "agent")]
+            inbox: None,
         }
     }
 
@@ -108,6 +114,30 @@ impl ToolPage {
     pub fn with_contents(mut self, contents: bool) -> Self {
         self.contents = contents;
         self.dispatcher = self.dispatcher.with_event_contents(contents);
+        self
+    }
+
+    /// Adds the view of calls that wait for a decision, in the conversations of all users.
+    ///
+    /// Only readers with the [right to decide](PageRights::with_decisions) see their arguments, unless the
+    /// page shows [contents](Self::with_contents). The log of a conversation has the
+    /// [name](PageRights::with_name) of who decided.
+    ///
+    /// ```
+    /// use toolkit_ai::agent::runs::LocalRuns;
+    /// use toolkit_ai::agent::{Agent, Sessions};
+    /// use toolkit_ai::llm::ScriptedModel;
+    /// use toolkit_ai::{Dispatcher, ToolRegistry};
+    /// use toolkit_page::ToolPage;
+    ///
+    /// let agent = Agent::builder(ScriptedModel::new().text("Hello.")).build()?;
+    /// let runs = LocalRuns::new(agent, Sessions::default());
+    /// let page = ToolPage::new(Dispatcher::new(ToolRegistry::new())?).with_runs(runs);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "agent")]
+    pub fn with_runs(mut self, runs: impl toolkit_agent::runs::Runs) -> Self {
+        self.inbox = Some(Arc::new(runs));
         self
     }
 
@@ -170,11 +200,19 @@ impl ToolPage {
             path: self.path,
             title: self.title,
             contents: self.contents,
+            #[cfg(feature = "agent")]
+            inbox: self.inbox,
         }));
         let at = |below: &str| format!("{path}{below}");
         let mut router = Router::new();
         if !path.is_empty() {
             router = router.route(&path, get(root));
+        }
+        #[cfg(feature = "agent")]
+        {
+            router = router
+                .route(&at("/api/approvals"), get(approvals::list))
+                .route(&at("/api/approvals/decide"), post(approvals::decide));
         }
         Ok(router
             .route(&at("/"), get(root))

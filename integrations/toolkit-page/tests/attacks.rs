@@ -120,7 +120,7 @@ async fn reading_calling_and_deciding_are_three_rights() {
         (PageRights::all(), 200, 200),
     ] {
         live.change(|tools| tools.enable("math-double")).unwrap();
-        let page = ToolPage::new(Dispatcher::new(live.clone()).unwrap()).with_rights(rights);
+        let page = ToolPage::new(Dispatcher::new(live.clone()).unwrap()).with_rights(rights.clone());
         let reader = Reader::enter(page).await;
         assert_eq!(reader.get("/api/tools").await["tools"].as_array().unwrap().len(), 2);
         assert_eq!(reader.call("math-double", &json!({"n": 2})).await.0, calls, "{rights:?}");
@@ -204,5 +204,5 @@ fn the_scripts_have_no_way_to_make_markup() {
             assert!(!text.contains(sink), "{}: {sink}", path.display());
         }
     }
-    assert_eq!(scripts, 7);
+    assert_eq!(scripts, 8);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
+mod approvals;
 mod attacks;
 mod calls;
 mod page_client;

@@ -147,6 +147,36 @@ const tasks = {
     await browser.shows("Disable this tool");
   },
 
+  async "approve with other arguments, and deny with a reason"(browser) {
+    await browser.run("document.getElementById('skip').focus()");
+    await browser.tabTo("Approvals");
+    await browser.press("Enter");
+    await browser.shows("2 calls wait");
+    await accessible(browser, "approvals");
+    await browser.tabTo("Arguments, which you may change");
+    await browser.run("document.activeElement.setSelectionRange(0, 0)");
+    await browser.type("x");
+    await browser.tabTo("Approve");
+    await browser.press("Enter");
+    await browser.shows("The arguments are no JSON");
+    await browser.run("const editor = document.activeElement; editor.value = editor.value.replace('x', '').replace('3', '2');");
+    await browser.tabTo("Approve");
+    await browser.press("Enter");
+    await browser.shows("1 call waits");
+    await browser.tabTo("Deny");
+    await browser.press("Enter");
+    await browser.shows("Say why: the model reads the reason.");
+    await browser.type("too many orders");
+    await browser.press("Tab", "Enter");
+    await browser.shows("No call waits for a decision.");
+    await browser.run("location.hash = '#/live'");
+    await browser.until("the approved call", async () => (await browser.run("return document.querySelector('.calls tbody a')?.innerText")) === "shop-order");
+    await browser.tabTo("shop-order");
+    await browser.press("Enter");
+    await browser.shows('"pieces": 2');
+    await browser.press("Escape");
+  },
+
   async "read what an API gets of a tool"(browser) {
     await toTool(browser, "order", "shop-order");
     await browser.tabTo("API");
@@ -224,7 +254,7 @@ async function round(dark) {
 /** Nothing is wider than a small window. */
 async function narrow(browser, theme) {
   await browser.cdp("Emulation.setDeviceMetricsOverride", { width: 360, height: 720, deviceScaleFactor: 1, mobile: false });
-  for (const hash of ["#/live", "#/live/2", "#/tools", "#/tools/shop-order"]) {
+  for (const hash of ["#/live", "#/live/2", "#/approvals", "#/tools", "#/tools/shop-order"]) {
     await browser.run("location.hash = arguments[0]", hash);
     await pause(300);
     const wide = await browser.run("return document.documentElement.scrollWidth");
@@ -235,7 +265,7 @@ async function narrow(browser, theme) {
 
 async function shoot(browser, address, theme) {
   const base = address.split("/?")[0];
-  for (const [name, hash, text] of [["live", "#/live/2", "What happened"], ["tools", "#/tools/shop-order", "Try it"]]) {
+  for (const [name, hash, text] of [["live", "#/live/2", "What happened"], ["approvals", "#/approvals", "2 calls wait"], ["tools", "#/tools/shop-order", "Try it"]]) {
     await browser.run("location.hash = arguments[0]", hash);
     await browser.shows(text);
     await browser.run("document.activeElement.blur()");
