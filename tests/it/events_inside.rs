@@ -91,7 +91,7 @@ async fn calls_of_two_batches_wait_for_the_lane_of_both() {
     tokio::join!(write(1), write(2));
     let mut names = Vec::new();
     for event in drain(&mut events).await {
-        if event.call.call_id.to_string() == "2" {
+        if event.call.call_id == "2" {
             names.push(event.name());
         }
     }
