@@ -15,7 +15,7 @@
 //! | `REASONING_ENCRYPTED_VALUE` | never: the log keeps what the provider needs |
 //! | `TOOL_CALL_START`, `TOOL_CALL_ARGS`, `TOOL_CALL_END` | a call, also one of a called agent |
 //! | `TOOL_CALL_RESULT` | its result, or its error as text |
-//! | `MESSAGES_SNAPSHOT` | a page attaches, its history is not that of the log, or text was taken back by a retry |
+//! | `MESSAGES_SNAPSHOT` | a page attaches, its history is not that of the log, or text was taken back by a retry or a guardrail |
 //! | `STATE_SNAPSHOT` | the session values that pages may read, at the begin and at the end of an exchange |
 //! | `STATE_DELTA` | never: the values are few |
 //! | `ACTIVITY_SNAPSHOT`, `ACTIVITY_DELTA` | never: progress is a `CUSTOM` event |

@@ -188,6 +188,8 @@ try {
         console.log("ok: the page of AG-UI");
     }
 } finally {
+    // Ends the browser, too.
+    await fetch(browser.base, { method: "DELETE" });
     for (const child of children) child.kill("SIGKILL");
     rmSync(folder, { recursive: true });
 }

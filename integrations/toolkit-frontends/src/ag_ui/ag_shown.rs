@@ -21,6 +21,9 @@ impl ShownMessages {
 
     /// Forgets the messages after a place, or all.
     pub(super) fn go_back(&mut self, place: Option<&Cursor>) {
-        self.0.retain(|(at, _)| place.is_some_and(|place| !at.is_after(place)));
+        match place {
+            Some(place) => self.0.retain(|(at, _)| !at.is_after(place)),
+            None => self.0.clear(),
+        }
     }
 }
