@@ -3,6 +3,8 @@
 //! ```text
 //! cargo run -p toolkit-page --all-features --example page               # prints an address; open it in a browser
 //! cargo run -p toolkit-page --all-features --example page -- --fixed    # also runs the calls that checks expect
+//! cargo run -p toolkit-page --all-features --example page -- --many     # 1,000 tools, 100,000 calls, and 1,000 more for each
+//!                                                                        # line of the standard input
 //! ```
 
 #![allow(clippy::print_stdout)]
@@ -10,6 +12,7 @@
 use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::sleep;
 use toolkit_ai::agent::runs::{LocalRuns, RunInput, Runs as _};
 use toolkit_ai::agent::session::ConversationKey;
@@ -17,7 +20,7 @@ use toolkit_ai::agent::{Agent, Sessions};
 use toolkit_ai::llm::ScriptedModel;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
-use toolkit_ai::{LiveRegistry, Media};
+use toolkit_ai::{ClosureTool, LiveRegistry, Media};
 use toolkit_page::ToolPage;
 
 /// Get the weather for a city.
@@ -111,13 +114,20 @@ fn dot() -> Media {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let is_fixed = std::env::args().any(|argument| argument == "--fixed");
-    let tools = ToolRegistry::from_tools(tools![forecast, write, delete, build, order, dot])?;
+    let is_many = std::env::args().any(|argument| argument == "--many");
+    let mut tools = ToolRegistry::from_tools(tools![forecast, write, delete, build, order, dot])?;
+    let more_tools = if is_many { 1_000 } else { 0 };
+    for number in 0..more_tools {
+        let name = format!("tool_{number}");
+        tools.register(ClosureTool::without_arguments(&name, "Does nothing, as many others.", || ())?)?;
+    }
     let rules = Permissions::new()
         .rule(PermissionRule::deny("nothing is deleted here").for_tool("files-delete")?)
         .rule(PermissionRule::allow().for_tool("*")?);
     let dispatcher =
         Dispatcher::new(LiveRegistry::new(tools)?)?.with_max_concurrency(4).with_middleware(rules);
     let page = ToolPage::new(dispatcher).with_title("Example").with_contents(true);
+    let page = if is_many { page.with_kept_calls(100_000, 512 << 20) } else { page };
     let dispatcher = page.dispatcher();
     let runs = LocalRuns::new(clerk(&dispatcher)?, Sessions::default());
     for (user, id) in [("ada", "1"), ("grace", "2")] {
@@ -128,7 +138,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bound = page.bind("127.0.0.1:0".parse()?).await?;
     println!("{}", bound.new_address());
     let server = tokio::spawn(bound.run());
-    if is_fixed {
+    if is_many {
+        for _ in 0..100 {
+            dispatcher.dispatch(dots()).await;
+        }
+        println!("ready");
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while lines.next_line().await?.is_some() {
+            dispatcher.dispatch(dots()).await;
+        }
+    } else if is_fixed {
         dispatcher.dispatch(calls()).await;
         println!("ready");
     } else {
@@ -139,6 +158,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     server.await?;
     Ok(())
+}
+
+fn dots() -> impl Iterator<Item = ToolCall> {
+    (0..1_000).map(|number| ToolCall::new(format!("dot_{number}"), "drawing-dot", "{}"))
 }
 
 /// Returns an agent that orders what a user asks for, if a person approves.

@@ -9,7 +9,7 @@ use toolkit_ai::agent::{Agent, RunEvent, Sessions};
 use toolkit_ai::llm::ScriptedModel;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
-use toolkit_page::PageRights;
+use toolkit_page::{PageRights, ToolPage};
 
 /// Pay an invoice.
 #[tool]
@@ -22,7 +22,11 @@ const KEY: ConversationKey<'static> = ConversationKey { user: "ada", id: "1" };
 async fn waiting() -> LocalRuns {
     let rules = Permissions::new().rule(PermissionRule::ask("it costs money")).decide_later();
     let model = ScriptedModel::new().call("pay", r#"{"invoice":7}"#).text("Done.");
-    let agent = Agent::builder(model).tools(tools![pay]).middleware(rules).build().unwrap();
+    // As in the guide: the rules are those of the page's dispatcher, whose tools the agent has.
+    let page = ToolPage::new(Dispatcher::new(tools![pay]).unwrap().with_middleware(rules));
+    let mut tools = ToolRegistry::new();
+    tools.register_provider(page.dispatcher()).unwrap();
+    let agent = Agent::builder(model).tools(tools).build().unwrap();
     let runs = LocalRuns::new(agent, Sessions::default()).with_poll(Duration::from_millis(5));
     runs.submit(KEY, RunInput::new("Pay.").with_run("first")).await.unwrap();
     for _ in 0..1_000 {

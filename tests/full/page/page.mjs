@@ -1,6 +1,7 @@
 // What a person does on the page, without the mouse: each task of `page.sh` in a browser, in both themes.
 //
 //     node page.mjs EXAMPLE AXE [--planted] [--pictures FOLDER]
+//     node page.mjs EXAMPLE AXE --sizes    # 1,000 tools, 100,000 calls, 1,000 at once: how long views and tasks of the page take
 
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,15 +19,15 @@ function fail(text) {
 }
 
 /** Starts the example, and returns its one-time address. */
-async function serve() {
-  const server = spawn(example, ["--fixed"], { stdio: ["ignore", "pipe", "inherit"] });
+async function serve(form = "--fixed") {
+  const server = spawn(example, [form], { stdio: ["pipe", "pipe", "inherit"] });
   let printed = "";
   server.stdout.on("data", (data) => { printed += data; });
   for (let at = 0; !printed.includes("ready"); at += 1) {
-    if (at > 200) fail("the example does not start");
+    if (at > 2400) fail("the example does not start");
     await pause(50);
   }
-  return { address: printed.split("\n")[0], stop: () => server.kill() };
+  return { address: printed.split("\n")[0], burst: () => server.stdin.write("\n"), stop: () => server.kill() };
 }
 
 /** Fails if the rules of accessibility name a serious fault of what is shown. */
@@ -277,7 +278,43 @@ async function shoot(browser, address, theme) {
   return base;
 }
 
+/** Each view is there within 300 ms, and no task of the page takes more than 200 ms while 1,000 calls arrive. */
+async function sizes() {
+  const { address, burst, stop } = await serve("--many");
+  const browser = await open(driverPath, process.env.CHROMIUM);
+  try {
+    await browser.goto(address);
+    await browser.shows("100,000 kept");
+    await browser.run(`window.longest = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration); }).observe({ type: "longtask" });`);
+    for (const [name, hash, selector] of [["tools", "#/tools", ".tools li"], ["one tool", "#/tools/tool_7", ".tool form"], ["live", "#/live", ".calls tbody tr"]]) {
+      const ms = await browser.run(`const [hash, selector] = arguments;
+        const begun = performance.now();
+        location.hash = hash;
+        return new Promise((done) => {
+          const look = () => (document.querySelector(selector) ? requestAnimationFrame(() => done(performance.now() - begun)) : requestAnimationFrame(look));
+          requestAnimationFrame(look);
+        });`, hash, selector);
+      console.log(`${name}: ${Math.round(ms)} ms`);
+      if (ms > 300) fail(`${name} takes ${Math.round(ms)} ms`);
+    }
+    burst();
+    await browser.until("the burst", () => browser.run("return document.querySelector('.summary').innerText.includes('1,000 older ones dropped')"), 60000);
+    await pause(500);
+    const longest = await browser.run("return window.longest");
+    console.log(`longest task: ${Math.round(longest)} ms`);
+    if (longest > 200) fail(`a task of the page takes ${Math.round(longest)} ms`);
+  } finally {
+    await browser.close();
+    stop();
+  }
+}
+
 try {
+  if (options.includes("--sizes")) {
+    await sizes();
+    process.exit(0);
+  }
   for (const dark of isPlanted ? [false] : [false, true]) await round(dark);
   console.log(`all tasks done in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
 } catch (error) {

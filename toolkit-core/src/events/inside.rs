@@ -6,25 +6,23 @@ use std::sync::Arc;
 /// A resource that a call waits for.
 ///
 /// ```
-/// use toolkit_ai::{ClosureTool, Dispatcher, ToolCall, ToolMetadata};
-/// use toolkit_ai::events::{ToolEventKind, WaitResource};
+/// use toolkit_ai::events::ToolEventKind;
+/// use toolkit_ai::{ClosureTool, Dispatcher, ToolCall};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// let one_by_one = ToolMetadata::default().with_exclusive(true);
-/// let save = ClosureTool::without_arguments("save", "Saves.", || "saved")?.with_metadata(one_by_one);
-/// let dispatcher = Dispatcher::new([save])?;
+/// let save = ClosureTool::without_arguments("save", "Saves.", || tokio::task::yield_now())?;
+/// let dispatcher = Dispatcher::new([save])?.with_max_concurrency(1);
 /// let mut events = dispatcher.events();
 /// dispatcher.dispatch(["1", "2"].map(|id| ToolCall::new(id, "save", "{}"))).await;
 /// drop(dispatcher);
 ///
 /// let mut waits = Vec::new();
 /// while let Some(event) = events.next().await {
-///     let event = event?;
-///     if let ToolEventKind::Waiting { resource, .. } = &event.kind {
-///         waits.push((event.call.call_id.to_string(), resource.clone()));
+///     if let ToolEventKind::Waiting { resource, .. } = event?.kind {
+///         waits.push(serde_json::to_string(&resource)?);
 ///     }
 /// }
-/// assert_eq!(waits, [("2".to_owned(), WaitResource::Exclusive)]);
+/// assert_eq!(waits, [r#"{"resource":"dispatcher","limit":1}"#]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
