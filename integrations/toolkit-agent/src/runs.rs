@@ -231,7 +231,8 @@ setters! { RunInput.item:
 pub struct Submitted {
     /// The id of the run that the input begins, or of the input if a working run reads it.
     pub run: String,
-    /// Whether the input is new. An earlier one may have had the same id.
+    /// Whether the input is new. An earlier one may have had the same id. Of two that come at the same time, both may be
+    /// called new; one is read.
     pub is_new: bool,
     /// The run that the input waits for, or that reads it: it works, or its calls wait.
     pub behind: Option<RunStatus>,

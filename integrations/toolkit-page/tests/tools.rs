@@ -16,7 +16,8 @@ async fn a_tool_shows_what_each_api_gets() {
     assert_eq!(tool["facts"]["lane"], "path");
     let apis = tool["apis"].as_array().unwrap();
     let names: Vec<&str> = apis.iter().map(|api| api["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["openai_chat", "openai_responses", "anthropic", "gemini"]);
+    // With more features of the workspace, there are more.
+    assert_eq!(names[..4], ["openai_chat", "openai_responses", "anthropic", "gemini"]);
     assert_eq!(apis[2]["json"][0]["input_schema"]["required"], json!(["path", "line"]));
     assert!(apis[2]["tokens"].as_u64().unwrap() > 20);
     assert_eq!(reader.send(reader.request("GET", "/api/tools/nothing"), &Value::Null).await.status(), 404);
