@@ -220,8 +220,8 @@ fn in_words(resource: &WaitResource) -> String {
     match resource {
         WaitResource::Lane { parameter, .. } => format!("lane {parameter}"),
         WaitResource::Exclusive => "exclusive tool".to_owned(),
-        WaitResource::Tool { limit, .. } => format!("permit of the tool (limit {limit})"),
-        WaitResource::Dispatcher { limit, .. } => format!("permit of the dispatcher (limit {limit})"),
+        WaitResource::ToolPermit { limit, .. } => format!("permit of the tool (limit {limit})"),
+        WaitResource::DispatcherPermit { limit, .. } => format!("permit of the dispatcher (limit {limit})"),
         _ => "resource".to_owned(),
     }
 }

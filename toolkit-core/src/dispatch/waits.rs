@@ -40,9 +40,9 @@ impl LimitedResource {
         with_contents: bool,
     ) -> WaitResource {
         match self {
-            Self::Dispatcher => WaitResource::Dispatcher { limit },
+            Self::Dispatcher => WaitResource::DispatcherPermit { limit },
             Self::Tool(_) if definition.metadata.exclusive => WaitResource::Exclusive,
-            Self::Tool(_) => WaitResource::Tool { limit },
+            Self::Tool(_) => WaitResource::ToolPermit { limit },
             Self::Lane { parameter, value } => {
                 let value = if with_contents { Some(value.to_string()) } else { None };
                 WaitResource::Lane { parameter: parameter.to_string(), value }

@@ -147,8 +147,8 @@ mod tests {
             (text(), prop::option::of(text()))
                 .prop_map(|(parameter, value)| WaitResource::Lane { parameter, value }),
             Just(WaitResource::Exclusive),
-            any::<usize>().prop_map(|limit| WaitResource::Tool { limit }),
-            any::<usize>().prop_map(|limit| WaitResource::Dispatcher { limit }),
+            any::<usize>().prop_map(|limit| WaitResource::ToolPermit { limit }),
+            any::<usize>().prop_map(|limit| WaitResource::DispatcherPermit { limit }),
         ]
     }
 

@@ -42,14 +42,17 @@ pub enum WaitResource {
     /// The [exclusive](crate::ToolMetadata::exclusive) tool: another call of it runs.
     Exclusive,
     /// A permit of the tool, of [`max_concurrency`](crate::ToolMetadata::max_concurrency).
+    // The error messages of compilers would name the trait and the dispatcher with their paths, if variants had their names.
+    #[serde(rename = "tool")]
     #[non_exhaustive]
-    Tool {
+    ToolPermit {
         /// How many calls of the tool may run at once.
         limit: usize,
     },
     /// A permit of the dispatcher, of [`with_max_concurrency`](crate::Dispatcher::with_max_concurrency).
+    #[serde(rename = "dispatcher")]
     #[non_exhaustive]
-    Dispatcher {
+    DispatcherPermit {
         /// How many calls may run at once.
         limit: usize,
     },
