@@ -13,7 +13,7 @@ mod support;
 
 use std::hint::black_box;
 use std::time::Duration;
-use support::{A, B, C, Call, D, agents, by_hand, mcp, registry_of, repeat, streams, tools};
+use support::{A, B, C, Call, D, agents, by_hand, mcp, pages, registry_of, repeat, streams, tools};
 use toolkit_ai::{ToolName, prelude::*, serde_json};
 
 fn main() {
@@ -85,6 +85,10 @@ const CASES: &[Case] = &[
     .times(20),
     case("stream/values", streams::values),
     case("stream/chunks", streams::chunks),
+    case("pages/ai_sdk_written", pages::ai_sdk_written),
+    case("pages/ai_sdk", pages::ai_sdk),
+    case("pages/ag_ui_written", pages::ag_ui_written),
+    case("pages/ag_ui", pages::ag_ui),
     case("batch/making_calls", |count| repeat(count, || support::waiting_calls(1_000))).times(4),
     case("batch/spawn_and_join", |count| spawn_and_join(count, 1_000, None)).times(4),
     case("batch/calls", |count| batch(count, 1_000, None)).times(4),

@@ -44,7 +44,8 @@ pub mod events {
     pub use toolkit_core::events::METRICS_TARGET;
     pub use toolkit_core::events::{
         CallEnd, CallStatus, EventCall, EventReceiver, ExecutionLog, Lagged, LogEntry, LogFilter,
-        LogStatistics, ToolEvent, ToolEventKind, ToolEvents, ToolStatistics,
+        LogStatistics, RuleDecision, RuleEffect, ToolEvent, ToolEventKind, ToolEvents, ToolStatistics,
+        WaitResource,
     };
 }
 

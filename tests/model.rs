@@ -55,7 +55,7 @@ mod gates;
 #[path = "../toolkit-core/src/dispatch/turns.rs"]
 mod turns;
 
-use gates::{Gates, LimitedResource};
+use gates::{Gates, LimitedResource, Permit};
 use shuttle::future::block_on;
 use shuttle::thread;
 use std::pin::pin;
@@ -90,6 +90,14 @@ fn now<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
+/// Waits for a permit, as a call does.
+async fn acquire(gates: &Arc<Gates>, limit: usize, batch: u64) -> Permit {
+    match gates.enter(LimitedResource::Dispatcher, limit, batch) {
+        Ok(permit) => permit,
+        Err(place) => place.await,
+    }
+}
+
 /// Runs callers at one gate, each on its thread.
 fn at_a_gate(callers: &[Caller]) {
     let gates = Arc::new(Gates::default());
@@ -102,11 +110,11 @@ fn at_a_gate(callers: &[Caller]) {
             let inside = inside.clone();
             thread::spawn(move || {
                 let permit = if gives_up {
-                    let mut place = Box::pin(gates.acquire(LimitedResource::Dispatcher, limit, batch));
+                    let mut place = Box::pin(acquire(&gates, limit, batch));
                     // The permit may arrive before the drop takes the lock.
                     now(place.as_mut())
                 } else {
-                    Some(block_on(gates.acquire(LimitedResource::Dispatcher, limit, batch)))
+                    Some(block_on(acquire(&gates, limit, batch)))
                 };
                 if permit.is_some() {
                     let others = inside.fetch_add(1, Ordering::SeqCst);
@@ -121,20 +129,19 @@ fn at_a_gate(callers: &[Caller]) {
     for thread in threads {
         thread.join().unwrap();
     }
-    let permits: Vec<_> =
-        (0..widest).map_while(|_| now(gates.acquire(LimitedResource::Dispatcher, widest, 9))).collect();
+    let permits: Vec<_> = (0..widest).map_while(|_| now(acquire(&gates, widest, 9))).collect();
     assert_eq!(permits.len(), widest, "a permit was lost");
-    assert!(now(gates.acquire(LimitedResource::Dispatcher, widest, 9)).is_none(), "a permit was made up");
+    assert!(now(acquire(&gates, widest, 9)).is_none(), "a permit was made up");
 }
 
 /// Holds a permit until another call has one, perhaps behind a narrower one that gives up.
 fn behind_an_abandoned_place() {
     let gates = Arc::new(Gates::default());
-    let enter = |limit| gates.acquire(LimitedResource::Dispatcher, limit, 1);
+    let enter = |limit| acquire(&gates, limit, 1);
     let inside = now(enter(2));
     let narrow = thread::spawn({
         let gates = gates.clone();
-        move || drop(now(gates.acquire(LimitedResource::Dispatcher, 1, 1)))
+        move || drop(now(acquire(&gates, 1, 1)))
     });
     thread::yield_now();
     drop(block_on(enter(2)));

@@ -5,6 +5,7 @@
 pub(crate) mod agents;
 pub(crate) mod by_hand;
 pub(crate) mod mcp;
+pub(crate) mod pages;
 pub(crate) mod streams;
 pub(crate) mod tools;
 

@@ -276,10 +276,20 @@ async fn approvals_emit_events() {
     for (tool, expected) in [
         (
             "echo",
-            &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.start", "tool.result"][..],
+            &[
+                "tool.call",
+                "tool.rule",
+                "tool.approval_requested",
+                "tool.approval_decided",
+                "tool.start",
+                "tool.result",
+            ][..],
         ),
-        ("alone", &["tool.call", "tool.approval_requested", "tool.approval_decided", "tool.denied"]),
-        ("sleep", &["tool.call", "tool.denied"]),
+        (
+            "alone",
+            &["tool.call", "tool.rule", "tool.approval_requested", "tool.approval_decided", "tool.denied"],
+        ),
+        ("sleep", &["tool.call", "tool.rule", "tool.denied"]),
     ] {
         let arguments = if tool == "echo" { r#"{"n": 1}"# } else { "{}" };
         dispatcher.dispatch([call("1", tool, arguments)]).await;

@@ -18,6 +18,7 @@ mod defaults;
 mod directory;
 mod dispatch;
 mod events;
+mod events_inside;
 mod failures;
 mod first_steps;
 #[cfg(feature = "types")]

@@ -10,9 +10,15 @@ const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "google"];
 /// Files of the core with a provider's rule, whose document their comments name.
 const SOURCES_OF_RULES: [&str; 3] = ["call/choice.rs", "call/extras.rs", "name.rs"];
 
-/// These have models, or messages of users. The command line shows what each API gets.
-const SPEAK_TO_PROVIDERS: [&str; 5] =
-    ["toolkit-agent", "toolkit-cli", "toolkit-evals", "toolkit-frontends", "toolkit-llm-http"];
+/// These have models, or messages of users. The command line and the page show what each API gets.
+const SPEAK_TO_PROVIDERS: [&str; 6] = [
+    "toolkit-agent",
+    "toolkit-cli",
+    "toolkit-evals",
+    "toolkit-frontends",
+    "toolkit-llm-http",
+    "toolkit-page",
+];
 
 /// The packages that each crate must not depend on, in any build.
 const APART: [(&str, &[&str]); 4] = [

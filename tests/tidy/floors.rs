@@ -165,12 +165,12 @@ const OPENAPI_CLIENT_FLOORS: &[&str] =
 
 /// The rooms of `toolkit-frontends`, and those of a protocol: from chunks to paths.
 const FRONT_END_FLOORS: &[&str] =
-    &["page_error", "page_access", "page_paths", "run_stream", "ai_sdk", "ag_ui"];
+    &["page_error", "page_access", "page_log", "page_paths", "page_runs", "run_stream", "ai_sdk", "ag_ui"];
 const AI_SDK_FLOORS: &[&str] =
     &["ui_chunk", "ui_encoder", "ui_message", "ui_history", "ui_request", "ui_stream", "ui_router"];
 
 const AG_UI_FLOORS: &[&str] =
-    &["ag_message", "ag_event", "ag_fold", "ag_encoder", "ag_history", "ag_request", "ag_router"];
+    &["ag_message", "ag_event", "ag_fold", "ag_shown", "ag_encoder", "ag_history", "ag_request", "ag_router"];
 
 /// The room of a file, as `output` for `src/output.rs` and `src/output/content.rs`.
 fn room(file: &Path, source: &Path) -> String {

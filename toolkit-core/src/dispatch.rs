@@ -17,6 +17,7 @@ mod settings;
 mod span;
 mod sync;
 mod turns;
+mod waits;
 
 pub use batch::Batch;
 #[cfg(feature = "tower")]

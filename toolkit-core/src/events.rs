@@ -3,10 +3,12 @@
 mod bus;
 mod emitter;
 mod from_json;
+mod inside;
 mod listen;
 mod log;
 mod statistics;
 
+pub use inside::{RuleDecision, RuleEffect, WaitResource};
 pub use listen::{EventReceiver, Lagged, ToolEvents};
 pub use log::{ExecutionLog, LogEntry, LogFilter};
 pub use statistics::{LogStatistics, ToolStatistics};
@@ -106,7 +108,30 @@ pub enum ToolEventKind {
     Started {
         /// The attempt, counted from 1.
         attempt: u32,
+        /// The arguments in their [normal form](crate::middleware::ToolRequest::arguments_value), if they are valid and
+        /// the dispatcher [includes contents](crate::Dispatcher::with_event_contents).
+        #[serde(serialize_with = "text", skip_serializing_if = "Option::is_none")]
+        normal_arguments: Option<Arc<str>>,
     },
+    /// `tool.waiting`: the call waits for a resource that other calls hold.
+    #[non_exhaustive]
+    Waiting {
+        /// What the call waits for.
+        #[serde(flatten)]
+        resource: WaitResource,
+    },
+    /// `tool.admitted`: a wait is over.
+    #[non_exhaustive]
+    Admitted {
+        /// What the call has waited for.
+        #[serde(flatten)]
+        resource: WaitResource,
+        /// The time of the wait.
+        #[serde(rename = "waited_ms", serialize_with = "milliseconds")]
+        waited: Duration,
+    },
+    /// `tool.rule`: [permissions](crate::middleware::Permissions) have decided about the call.
+    RuleDecided(RuleDecision),
     /// `tool.progress`: the tool has [reported progress](crate::ToolContext::progress).
     #[non_exhaustive]
     Progress {
@@ -237,6 +262,9 @@ impl ToolEvent {
         match &self.kind {
             ToolEventKind::Called => "tool.call",
             ToolEventKind::Started { .. } => "tool.start",
+            ToolEventKind::Waiting { .. } => "tool.waiting",
+            ToolEventKind::Admitted { .. } => "tool.admitted",
+            ToolEventKind::RuleDecided(_) => "tool.rule",
             ToolEventKind::Progress { .. } => "tool.progress",
             ToolEventKind::ApprovalRequested { .. } => "tool.approval_requested",
             ToolEventKind::ApprovalDecided { .. } => "tool.approval_decided",

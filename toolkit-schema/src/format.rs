@@ -85,7 +85,7 @@ fn is_zone(zone: &str) -> bool {
     if matches!(zone, "Z" | "z") {
         return true;
     }
-    let offset = zone.get(1..).unwrap_or_default();
+    let Some(offset) = zone.strip_prefix(['+', '-']) else { return false };
     numbers(offset, ':', [2, 2]).is_some_and(|[hours, minutes]| hours < 24 && minutes < 60)
 }
 
@@ -201,7 +201,7 @@ mod tests {
     fn texts_in_another_format_do_not_fit() {
         for (format, texts) in [
             ("date", &["2026-02-29", "2026-13-01", "26-01-01", "2026-1-1", "2026-01-01x"][..]),
-            ("time", &["24:00:00Z", "12:00:00", "12:00Z", "12:00:00.Z", "12:00:00+25:00"]),
+            ("time", &["24:00:00Z", "12:00:00", "12:00Z", "12:00:00.Z", "12:00:00Z12:00", "12:00:00+25:00"]),
             ("date-time", &["2026-01-01 12:00:00Z", "2026-01-01", "T"]),
             ("duration", &["P", "PT", "1D", "P1H", "P1D1Y", "PD"]),
             ("email", &["a", "@b.c", "a@", "a b@c.d", "a..b@c.d", "a@-b.c"]),

@@ -12,6 +12,7 @@ mod log;
 mod native;
 mod owned;
 mod past;
+mod rewind;
 mod run_state;
 mod runs;
 mod short;

@@ -97,6 +97,13 @@ pub enum EntryKind {
         /// The number of the first entry there that this conversation does not have.
         entry: u64,
     },
+    /// The conversation goes on before the input of a run: the input, and what followed it, are no part of it any more.
+    #[non_exhaustive]
+    Rewound {
+        /// The id of the run.
+        #[serde(with = "crate::helpers::shared_text")]
+        run: Arc<str>,
+    },
     /// The conversation so far. Its earlier entries were not saved, or were erased.
     Snapshot(Messages),
 }

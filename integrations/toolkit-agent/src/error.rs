@@ -116,6 +116,8 @@ pub enum Limit {
     Cost(f64),
     /// The maximum duration of the run.
     Duration(Duration),
+    /// The maximum number of attempts whose process has died.
+    LostAttempts(u32),
 }
 
 /// Prints the message, so that a failed `main` shows it.
@@ -169,6 +171,10 @@ impl fmt::Display for Limit {
             Self::Tokens(max) => write!(f, "exceeded {max} tokens"),
             Self::Cost(max) => write!(f, "exceeded a cost of {max}"),
             Self::Duration(max) => write!(f, "exceeded {} s", max.as_secs_f64()),
+            Self::LostAttempts(max) => write!(
+                f,
+                "{max} processes have died while they worked on the run; find out why before it is resumed with a higher limit"
+            ),
         }
     }
 }

@@ -37,7 +37,14 @@ pub(crate) fn new_id() -> Arc<str> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     static IDS: AtomicU64 = AtomicU64::new(0);
     let count = IDS.fetch_add(1, Ordering::Relaxed);
-    format!("{:x}", KEY.get_or_init(RandomState::new).hash_one(count)).into()
+    let mut hash = KEY.get_or_init(RandomState::new).hash_one(count);
+    // By hand, because each run has an id, and formatting it costs as much as all of the rest here.
+    let mut digits = [0; 16];
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(hash % 16) as usize];
+        hash /= 16;
+    }
+    str::from_utf8(&digits).unwrap_or_default().into()
 }
 
 /// Shared text in JSON.
@@ -54,22 +61,16 @@ pub(crate) mod shared_text {
     }
 }
 
-/// A set of shared texts in JSON.
+/// Shared texts in JSON.
 pub(crate) mod shared_texts {
     use serde::{Deserialize, Deserializer, Serializer};
-    use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    pub(crate) fn serialize<S: Serializer>(
-        texts: &BTreeSet<Arc<str>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(texts: &[Arc<str>], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(texts.iter().map(|text| &**text))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeSet<Arc<str>>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Arc<str>>, D::Error> {
         let texts: Vec<String> = Vec::deserialize(deserializer)?;
         Ok(texts.into_iter().map(Arc::from).collect())
     }

@@ -110,7 +110,7 @@ pub use event::{RunEvent, RunScope};
 pub use limits::Limits;
 pub use llm::{AgentBuilder, InstructionsContext};
 pub use outcome::{Outcome, Waiting};
-pub use output::{AgentOutput, RunOutput};
+pub use output::{AgentOutput, RunOutput, Spent};
 pub use pending::{Decision, Decisions, PendingCall};
 pub use place::Place;
 pub use request::{ResumeRequest, RunAnswer, RunRequest};

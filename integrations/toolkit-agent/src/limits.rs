@@ -59,6 +59,12 @@ pub struct Limits {
     pub max_duration: Option<Duration>,
     /// The timeout of a model call.
     pub model_timeout: Option<Duration>,
+    /// The maximum number of attempts at the run whose process has died. Default: 5.
+    ///
+    /// Otherwise a run that kills its process would do so at each start, where it is
+    /// [taken over](crate::runs::LocalRuns::take_over). Checked before the next attempt begins to work. Only the limit
+    /// of the run counts, not that of a called agent.
+    pub max_lost_attempts: u32,
     /// The maximum number of failures of a tool with the same arguments, without a success in between.
     /// Default: 3.
     ///
@@ -80,6 +86,7 @@ impl Default for Limits {
             max_cost: None,
             max_duration: None,
             model_timeout: None,
+            max_lost_attempts: 5,
             max_repeated_failures: 3,
             max_repeated_calls: 5,
         }
@@ -99,6 +106,8 @@ setters! { Limits:
     with_max_duration(max_duration: Duration) = Some(max_duration);
     /// Sets the timeout of a model call.
     with_model_timeout(model_timeout: Duration) = Some(model_timeout);
+    /// Sets the maximum number of attempts whose process has died, at least 1.
+    with_max_lost_attempts(max_lost_attempts: u32) = max_lost_attempts.max(1);
     /// Sets the maximum number of failures of a tool with the same arguments, at least 1.
     with_max_repeated_failures(max_repeated_failures: u32) = max_repeated_failures.max(1);
     /// Sets the maximum number of consecutive equal calls of a tool, at least 1.
@@ -239,6 +248,15 @@ impl Budget {
     /// Begins after what earlier attempts have used. Only the first call has an effect.
     pub(crate) fn resume(&self, earlier: Spent) {
         let _ = self.earlier.set(earlier);
+    }
+
+    /// Returns an error if too many attempts at the run have ended with their process.
+    pub(crate) fn check_lost_attempts(&self) -> Result<(), AgentError> {
+        let max = self.limits.max_lost_attempts;
+        if self.earlier().lost_attempts >= max {
+            return Err(self.exceed(Limit::LostAttempts(max)));
+        }
+        Ok(())
     }
 
     fn earlier(&self) -> Spent {

@@ -55,7 +55,10 @@ impl Agent {
         let mut working = Working::new(conversation, run);
         let output = match run.save(working.conversation).await {
             Ok(()) if working.conversation.has_answered() => Ok(()),
-            Ok(()) => self.join_run(working.conversation, run).await.map(drop),
+            Ok(()) => match run.0.budget.check_lost_attempts() {
+                Ok(()) => self.join_run(working.conversation, run).await.map(drop),
+                Err(error) => Err(error),
+            },
             Err(error) => Err(error),
         };
         working.is_dropped = false;

@@ -35,6 +35,7 @@
 //! A run whose process has died counts as one that works, until [`LocalRuns::take_over`] continues it.
 
 mod active;
+mod client_tool;
 mod cursor;
 mod driver;
 mod hub;
@@ -44,6 +45,7 @@ mod local;
 mod past;
 mod step;
 
+pub use client_tool::ClientTool;
 pub use cursor::{Cursor, ParseCursorError};
 pub use listener::{RunUpdate, RunUpdates};
 pub use local::LocalRuns;
@@ -52,6 +54,8 @@ use crate::conversation_entry::ConversationEntry;
 use crate::pending::Decision;
 use crate::session::{ConversationInfo, ConversationKey, RunStatus, StoreError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -115,6 +119,22 @@ pub trait Runs: Send + Sync + 'static {
     /// # Errors
     /// [`RunsError::Store`] if the conversation cannot be read.
     fn status(&self, key: ConversationKey<'_>) -> impl Future<Output = Result<RunStatus, RunsError>> + Send;
+
+    /// Returns the ids of the runs that wait to begin, in their order.
+    ///
+    /// # Errors
+    /// [`RunsError::Store`] if the store cannot be read.
+    fn queued(&self, key: ConversationKey<'_>)
+    -> impl Future<Output = Result<Vec<String>, RunsError>> + Send;
+
+    /// Returns the saved session values of a conversation, without those of its user and of the application.
+    ///
+    /// # Errors
+    /// [`RunsError::Store`] if the conversation cannot be read.
+    fn values(
+        &self,
+        key: ConversationKey<'_>,
+    ) -> impl Future<Output = Result<BTreeMap<String, Value>, RunsError>> + Send;
 
     /// Reads what the entries of a conversation's log show. Empty if the conversation does not exist.
     ///
@@ -192,6 +212,17 @@ setters! { RunInput.item:
     with_mode(mode: InputMode) = mode;
     /// Sets the id that the client gave to its message.
     with_message_id(message: impl Into<String>) = message.into();
+    /// Sets the earlier input that this one takes the place of, by the id of its run or of its message: the conversation
+    /// goes on before it, as a [fork](crate::session::SavedConversation::fork) would, and keeps its id. What was said since
+    /// then stays in the log, and what was spent in the bill. It steers no run.
+    #[doc(alias("edit", "regenerate", "rewind"))]
+    with_replaced(replaced: impl Into<String>) = replaced.into();
+    /// Sets session values of the conversation for the run and those after it. A key with a prefix, such as `user:`, is no
+    /// value of the conversation.
+    with_values(values: BTreeMap<String, Value>) = values;
+    /// Sets the tools that the client has for the run, in place of those of the input before. The agent's own tool hides
+    /// one with the same name. Tools and values of an input that [steers](InputMode::Steer) are ignored.
+    with_tools(tools: Vec<ClientTool>) = tools;
 }
 
 /// What became of an input.
@@ -200,7 +231,8 @@ setters! { RunInput.item:
 pub struct Submitted {
     /// The id of the run that the input begins, or of the input if a working run reads it.
     pub run: String,
-    /// Whether the input is new. An earlier one may have had the same id.
+    /// Whether the input is new. An earlier one may have had the same id. Of two that come at the same time, both may be
+    /// called new; one is read.
     pub is_new: bool,
     /// The run that the input waits for, or that reads it: it works, or its calls wait.
     pub behind: Option<RunStatus>,

@@ -1,8 +1,11 @@
 //! Runs that somebody owns.
 
+mod client_tools;
 mod complaints;
+mod crashes;
 mod owned;
 mod reloads;
+mod rewinds;
 mod table;
 
 use toolkit_agent::session::MemoryStore;

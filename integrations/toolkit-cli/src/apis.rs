@@ -1,6 +1,6 @@
 //! The APIs of providers: their names on the command line, and what they get of a definition.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use serde_json::{Value, json};
 use toolkit_core::{ToolDefinition, ToolRegistry};
 use toolkit_llm::{ApiFormat, DefinitionOptions, DefinitionReport};
@@ -11,7 +11,7 @@ pub(crate) fn api(name: &str) -> Result<ApiFormat, Failure> {
         return Ok(format);
     }
     let names: Vec<&str> = ApiFormat::ALL.iter().map(|format| format.name()).collect();
-    Err(Failure::new(Exit::Usage, format!("API `{name}` not found; use one of {}", names.join(", "))))
+    Err(Failure::usage(format!("API `{name}` not found; use one of {}", names.join(", "))))
 }
 
 /// Returns the JSON of a definition for an API, and what is lost on the way.

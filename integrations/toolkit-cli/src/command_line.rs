@@ -1,10 +1,10 @@
 //! The command line of a program with tools.
 
-use crate::commands::{format_arg, output_format, run as run_command, tool_commands, usage};
+use crate::commands::{format_arg, is_json, run as run_command, tool_commands, usage};
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::input::Input;
-use crate::screen::Screen;
+use crate::screen::{Screen, end};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::Path;
@@ -101,14 +101,14 @@ impl CommandLine {
         let mut desk = Desk {
             program: self.name.clone(),
             dispatcher: self.dispatcher.clone(),
-            screen: Screen::new(output_format(of_command)),
+            screen: Screen::new(is_json(of_command) == Some(true)),
             input: Input::default(),
         };
         let ended = match run_command(&mut desk, name, of_command).await {
             Some(ended) => ended,
             None => self.run_own(&mut desk, name, of_command).await,
         };
-        desk.screen.end(ended).into()
+        end(ended).into()
     }
 
     fn command(&self) -> Command {

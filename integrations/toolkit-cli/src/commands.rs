@@ -13,9 +13,8 @@ mod show;
 
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
-use crate::screen::OutputFormat;
 use check::Level;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
 
 /// The commands that any list of tools has.
@@ -28,13 +27,7 @@ pub(crate) fn tool_commands(program: &str) -> [Command; 4] {
         Command::new("show")
             .about("Shows a tool: its parameters, or its JSON for the API of a provider")
             .args([name, apis.clone()]),
-        Command::new("call")
-            .about("Calls a tool; `call TOOL --help` has its flags")
-            .arg_required_else_help(true)
-            .subcommand_value_name("TOOL")
-            .subcommand_help_heading("Tool")
-            .override_usage(format!("{program} call TOOL [--PARAMETER VALUE]… [OPTIONS]"))
-            .allow_external_subcommands(true),
+        with_flags("call", "TOOL", program).about("Calls a tool; `call TOOL --help` has its flags"),
         Command::new("check").about("Finds what APIs refuse or lose, and what models miss").args([
             apis.action(ArgAction::Append).help("Checks for this API only; may be repeated"),
             level.default_value("error").help("Exits with 1 at findings of this level or worse"),
@@ -42,18 +35,25 @@ pub(crate) fn tool_commands(program: &str) -> [Command; 4] {
     ]
 }
 
-/// The option of all commands.
-pub(crate) fn format_arg() -> Arg {
-    Arg::new("format")
-        .long("format")
-        .value_name("FORMAT")
-        .value_parser(value_parser!(OutputFormat))
-        .help("The form of the result")
+/// A command whose flags depend on what is named first.
+pub(crate) fn with_flags(command: &'static str, named: &'static str, program: &str) -> Command {
+    Command::new(command)
+        .arg_required_else_help(true)
+        .subcommand_value_name(named)
+        .subcommand_help_heading(named)
+        .override_usage(format!("{program} {command} {named} [--PARAMETER VALUE]… [OPTIONS]"))
+        .allow_external_subcommands(true)
 }
 
-/// Returns the form of the results that the user has chosen.
-pub(crate) fn output_format(matches: &ArgMatches) -> OutputFormat {
-    matches.get_one("format").copied().unwrap_or(OutputFormat::Text)
+/// The option of all commands.
+pub(crate) fn format_arg() -> Arg {
+    let format = Arg::new("format").long("format").value_name("FORMAT").value_parser(["text", "json"]);
+    format.help("The form of the result")
+}
+
+/// Returns whether the user has chosen JSON for the results, if there is a choice.
+pub(crate) fn is_json(matches: &ArgMatches) -> Option<bool> {
+    matches.get_one::<String>("format").map(|format| format == "json")
 }
 
 /// Runs one of the [`tool_commands`]. Returns `None` if the command is another.
@@ -62,10 +62,7 @@ pub(crate) async fn run(desk: &mut Desk, name: &str, matches: &ArgMatches) -> Op
     Some(match name {
         "list" => list::list(desk),
         "show" => show::show(desk, text("tool").unwrap_or_default(), text("api")),
-        "call" => match matches.subcommand() {
-            Some((tool, flags)) => call::call(desk, words(tool, flags)).await,
-            None => Err(Failure::new(Exit::Usage, "name the tool to call")),
-        },
+        "call" => call::call(desk, matches).await,
         "check" => {
             let apis = matches.get_many::<String>("api").into_iter().flatten();
             let names: Vec<&str> = apis.map(String::as_str).collect();
@@ -75,11 +72,12 @@ pub(crate) async fn run(desk: &mut Desk, name: &str, matches: &ArgMatches) -> Op
     })
 }
 
-/// Returns the words of an external command: its name, and everything after it.
-fn words(name: &str, rest: &ArgMatches) -> Vec<OsString> {
+/// Returns what a command [with flags](with_flags) names, and this with everything after it.
+pub(crate) fn words(matches: &ArgMatches) -> (&str, Vec<OsString>) {
+    let Some((name, rest)) = matches.subcommand() else { return ("", Vec::new()) };
     let mut words = vec![OsString::from(name)];
     words.extend(rest.get_many::<OsString>("").into_iter().flatten().cloned());
-    words
+    (name, words)
 }
 
 /// Prints what clap has to say: help, a version or a mistake.

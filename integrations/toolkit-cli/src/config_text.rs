@@ -1,6 +1,6 @@
 //! The text of a configuration file: read, compared, and replaced with a backup.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use anstyle::AnsiColor;
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +20,7 @@ pub(crate) struct Saved {
 }
 
 fn failure(path: &Path, action: &str, error: &dyn Display) -> Failure {
-    Failure::new(Exit::Unreachable, format!("`{}` cannot be {action}: {error}", path.display()))
+    Failure::unreachable(format_args!("`{}` cannot be {action}: {error}", path.display()))
 }
 
 impl ConfigText {

@@ -1,6 +1,6 @@
 //! What the commands work with: the tools, the screen and the input of the program.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::input::Input;
 use crate::screen::Screen;
 use std::sync::Arc;
@@ -25,6 +25,6 @@ impl Desk {
         }
         let error = ToolError::not_found(name, registry.names());
         let hint = format!("{}\nsee `{} list`", error.message(), self.program);
-        Err(Failure::new(Exit::Usage, hint))
+        Err(Failure::usage(hint))
     }
 }

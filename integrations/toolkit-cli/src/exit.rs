@@ -1,5 +1,6 @@
 //! How a command ends: the exit codes, and the failures that a command reports.
 
+use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 use toolkit_core::{ErrorKind, ToolError};
@@ -43,7 +44,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Why a command did not succeed. Without a message, the command has printed its result itself.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
@@ -57,6 +58,14 @@ impl Failure {
     pub(crate) fn silent(exit: Exit) -> Self {
         Self::new(exit, "")
     }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn unreachable(error: impl Display) -> Self {
+        Self::new(Exit::Unreachable, error.to_string())
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -64,7 +73,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::silent(Exit::Success),
-            _ => Self::new(Exit::Unreachable, error.to_string()),
+            _ => Self::unreachable(error),
         }
     }
 }

@@ -53,14 +53,15 @@ fn collect(root: &Value, object: &Value, path: &[String], flags: &mut Vec<Flag>)
         }
         let target = resolved(root, schema);
         let items = if type_of(target) == "array" { target.get("items") } else { None };
+        let value = items.map_or(target, |items| resolved(root, items));
         let own_path = [path, std::slice::from_ref(name)].concat();
         flags.push(Flag {
             name: own_path.join("."),
-            kind: kind(items.map_or(target, |items| resolved(root, items))),
+            kind: kind(value),
             is_list: items.is_some(),
             is_required: path.is_empty()
                 && required.is_some_and(|required| required.contains(&name.as_str().into())),
-            form: form(root, schema, target),
+            form: form(root, schema, target) + &fields(root, items.and(Some(value))),
             about: about(schema, target),
             path: own_path.clone(),
         });
@@ -137,6 +138,17 @@ fn form(root: &Value, schema: &Value, target: &Value) -> String {
     form
 }
 
+/// Returns the properties of the objects in a list, which have no flags.
+fn fields(root: &Value, items: Option<&Value>) -> String {
+    let properties = items.and_then(|items| items.get("properties")).and_then(Value::as_object);
+    let mut fields = Vec::new();
+    for (name, schema) in properties.into_iter().flatten() {
+        let form = describe(SchemaRef::new(root, schema)).unwrap_or_else(|| "JSON".to_owned());
+        fields.push(format!("`{name}` {form}"));
+    }
+    if fields.is_empty() { String::new() } else { format!("; properties: {}", fields.join(", ")) }
+}
+
 impl Flag {
     /// Returns the flag as it is typed, without dashes.
     pub(crate) fn spelling(&self) -> String {
@@ -170,7 +182,13 @@ impl Flag {
 
     /// Returns the value that the user has given.
     fn value(&self, matches: &ArgMatches) -> Option<Value> {
-        let texts = matches.try_get_many::<String>(&self.spelling()).ok().flatten()?;
+        let texts: Vec<&String> = matches.try_get_many(&self.spelling()).ok().flatten()?.collect();
+        if self.is_list
+            && let [whole] = texts[..]
+            && let Ok(list @ Value::Array(_)) = serde_json::from_str(whole)
+        {
+            return Some(list);
+        }
         let mut values = Vec::new();
         for text in texts {
             values.push(self.parse(text));

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use toolkit_core::output::{Content, Media, MediaData, ToolOutput};
+use toolkit_core::output::serde::contents;
+use toolkit_core::output::{Content, Media, MediaData};
 use toolkit_core::{ToolError, ToolResult};
 
-/// Returns the form of a successful result that scripts read. JSON in it is no text, but a value.
-fn success_json(result: &ToolResult) -> Result<Value, serde_json::Error> {
-    let mut stored = serde_json::to_value(result)?;
-    let mut output = stored["output"].take();
-    for content in output["content"].as_array_mut().into_iter().flatten() {
-        let text = content.get("json").and_then(Value::as_str).map(str::to_owned);
-        if let Some(text) = text {
-            *content = json!({"type": "json", "value": serde_json::from_str::<Value>(&text)?});
+/// Returns the form of contents that scripts read. JSON in them is no text, but a value.
+pub(crate) fn contents_json(contents: &[Content]) -> io::Result<Value> {
+    let mut forms = contents::serialize(contents, serde_json::value::Serializer)?;
+    for form in forms.as_array_mut().into_iter().flatten() {
+        if let Some(text) = form.get("json").and_then(Value::as_str) {
+            let value: Value = serde_json::from_str(text)?;
+            *form = json!({"type": "json", "value": value});
         }
     }
-    Ok(json!({"tool": result.name, "content": output["content"], "structured": output["structured"]}))
+    Ok(forms)
 }
 
 /// Writes a result, and returns how the command ends. Media go to files in `folder`.
@@ -30,32 +30,33 @@ pub(crate) fn write(
     result: &ToolResult,
     folder: &Path,
 ) -> Result<(), Failure> {
-    match &result.outcome {
-        Ok(_) if screen.is_json() => {
-            let form = success_json(result).map_err(io::Error::from)?;
-            Ok(screen.json(&form)?)
-        }
-        Ok(output) => write_text(screen, output, folder),
-        Err(error) => Err(failure(screen, program, &result.name, error)?),
+    let output = match &result.outcome {
+        Ok(output) => output,
+        Err(error) => return Err(failure(screen, program, &result.name, error)?),
+    };
+    if screen.is_json {
+        let content = contents_json(output.content())?;
+        screen.json(&json!({"tool": result.name, "content": content, "structured": output.structured()}))?;
+        return Ok(());
     }
+    write_contents(screen, output.content(), folder)
 }
 
 fn failure(screen: &Screen, program: &str, tool: &str, error: &ToolError) -> io::Result<Failure> {
     let exit = Exit::of_tool(error);
-    if screen.is_json() {
+    if screen.is_json {
         let told = json!({"kind": error.kind().as_str(), "message": error.message()});
         screen.json(&json!({"tool": tool, "error": told}))?;
         return Ok(Failure::silent(exit));
     }
-    let mut message = error.message().to_owned();
-    if exit == Exit::Usage {
-        message.push_str(&format!("\nsee `{program} call {tool} --help`"));
-    }
-    Ok(Failure::new(exit, message))
+    let help =
+        if exit == Exit::Usage { format!("\nsee `{program} call {tool} --help`") } else { String::new() };
+    Ok(Failure::new(exit, format!("{}{help}", error.message())))
 }
 
-fn write_text(screen: &Screen, output: &ToolOutput, folder: &Path) -> Result<(), Failure> {
-    for content in output.content() {
+/// Writes contents for a reader.
+pub(crate) fn write_contents(screen: &Screen, contents: &[Content], folder: &Path) -> Result<(), Failure> {
+    for content in contents {
         match content {
             Content::Text(text) => screen.line(text)?,
             Content::Json(json) => match json.to_value() {
@@ -78,10 +79,8 @@ fn write_media(screen: &Screen, media: &Media, folder: &Path) -> Result<(), Fail
         MediaData::Base64(data) => data,
     };
     let Ok(bytes) = BASE64.decode(data.as_bytes()) else {
-        return Err(Failure::new(
-            Exit::Failed,
-            "a part of the result is not valid base64; use `--format json`",
-        ));
+        let message = "a part of the result is not valid base64; use `--format json`";
+        return Err(Failure::new(Exit::Failed, message));
     };
     let (path, size) = (save(media, &bytes, folder)?, bytes.len());
     screen.line(format_args!("{} ({}, {size} bytes)", path.display(), media.media_type))?;
@@ -98,7 +97,8 @@ fn save(media: &Media, bytes: &[u8], folder: &Path) -> Result<PathBuf, Failure> 
         None => format!("result.{subtype}"),
     };
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, subtype));
-    for number in 1..1_000 {
+    let mut number = 1;
+    loop {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
         let path = folder.join(format!("{stem}{suffix}.{extension}"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -106,15 +106,14 @@ fn save(media: &Media, bytes: &[u8], folder: &Path) -> Result<PathBuf, Failure> 
                 file.write_all(bytes)?;
                 return Ok(path);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => {
-                let message =
-                    format!("`{}` cannot be written: {error}; choose a folder with `--save`", path.display());
-                return Err(Failure::new(Exit::Unreachable, message));
+                let cure = "choose a folder with `--save`";
+                return Err(Failure::unreachable(format_args!(
+                    "`{}` cannot be written: {error}; {cure}",
+                    path.display()
+                )));
             }
         }
     }
-    let message =
-        format!("`{}` has too many files `{stem}`; choose a folder with `--save`", folder.display());
-    Err(Failure::new(Exit::Unreachable, message))
 }

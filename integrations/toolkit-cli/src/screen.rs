@@ -2,32 +2,10 @@
 
 use crate::exit::{Exit, Failure};
 use anstyle::{AnsiColor, Style};
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use terminal_size::{Width, terminal_size};
-
-/// The form of the results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutputFormat {
-    Text,
-    Json,
-}
-
-impl ValueEnum for OutputFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Text, Self::Json]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }))
-    }
-}
 
 pub(crate) const NAME: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
@@ -36,28 +14,32 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 
 /// The two outputs of the program. Colours are left out where the output is no terminal.
 pub(crate) struct Screen {
-    pub(crate) format: OutputFormat,
+    /// Whether the results are JSON for scripts.
+    pub(crate) is_json: bool,
     pub(crate) is_terminal: bool,
     width: Option<usize>,
 }
 
 impl Screen {
-    pub(crate) fn new(format: OutputFormat) -> Self {
+    pub(crate) fn new(is_json: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let measured = terminal_size().map(|(Width(width), _)| usize::from(width));
         // A pipe has no width, so lines for other programs stay whole.
         let width = if is_terminal { measured.or(columns) } else { columns };
-        Self { format, is_terminal, width }
-    }
-
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == OutputFormat::Json
+        Self { is_json, is_terminal, width }
     }
 
     /// Writes a line of the result.
     pub(crate) fn line(&self, text: impl Display) -> io::Result<()> {
         writeln!(anstream::stdout(), "{text}")
+    }
+
+    /// Writes the name of a thing, with notes beside it.
+    pub(crate) fn heading(&self, indent: usize, name: &str, notes: &[String]) -> io::Result<()> {
+        let margin = " ".repeat(indent);
+        let gap = if notes.is_empty() { "" } else { "  " };
+        self.line(format_args!("{margin}{NAME}{name}{NAME:#}{gap}{FAINT}{}{FAINT:#}", notes.join(", ")))
     }
 
     /// Writes a piece of the result without a line break, at once.
@@ -98,16 +80,16 @@ impl Screen {
         write!(err, "{text} ")?;
         err.flush()
     }
+}
 
-    /// Reports how a command has ended, and returns its exit code.
-    pub(crate) fn end(&self, ended: Result<(), Failure>) -> Exit {
-        let Err(Failure { exit, message }) = ended else { return Exit::Success };
-        if !message.is_empty() {
-            // Without a standard error, only the exit code is left.
-            let _ = self.note(format_args!("{BAD}error:{BAD:#} {message}"));
-        }
-        exit
+/// Reports how a command has ended, and returns its exit code.
+pub(crate) fn end(ended: Result<(), Failure>) -> Exit {
+    let Err(Failure { exit, message }) = ended else { return Exit::Success };
+    if !message.is_empty() {
+        // Without a standard error, only the exit code is left.
+        let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {message}");
     }
+    exit
 }
 
 /// Breaks a line at blanks. A longer word is a line of its own.

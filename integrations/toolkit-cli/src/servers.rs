@@ -1,20 +1,20 @@
 //! The program `toolkit`: the commands over an MCP server, one command or several over one connection.
 
+mod offers;
 mod questions;
-mod shell_words;
 mod target;
 
-use crate::commands::{format_arg, output_format, run as run_command, tool_commands, usage};
+use crate::commands::{format_arg, is_json, run as run_command, tool_commands, usage, words};
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::input::Input;
-use crate::screen::Screen;
+use crate::screen::{Screen, end};
 use clap::{ArgMatches, Command};
 use questions::TerminalQuestions;
-use shell_words::split;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use target::{connect, server_args};
+use std::time::Duration;
+use target::{OPTIONS, connect, server_args};
 use toolkit_core::Dispatcher;
 use toolkit_mcp::client::McpClient;
 
@@ -36,21 +36,31 @@ pub async fn run() -> ExitCode {
         server = own.split_off(at);
         server.remove(0);
     }
-    let matches = match command().try_get_matches_from(own) {
+    let matches = match command().try_get_matches_from(&own) {
         Ok(matches) => matches,
-        Err(error) => return usage(error).exit.into(),
+        Err(error) => {
+            let exit = usage(error).exit;
+            let is_named = own.iter().any(|word| word == "--url" || word == "--config");
+            if exit == Exit::Usage && own.len() > 1 && server.is_empty() && !is_named {
+                // Without a standard error, only the exit code is left.
+                let _ = Screen::new(false).note(SERVERS);
+            }
+            return exit.into();
+        }
     };
     let Some((name, of_command)) = matches.subcommand() else { return Exit::Usage.into() };
-    let screen = Screen::new(output_format(of_command));
-    let input = Input::default();
-    let questions = TerminalQuestions::new(input.clone());
-    let client = match connect(&screen, of_command, &server, questions).await {
-        Ok(client) => client,
-        Err(failure) => return screen.end(Err(failure)).into(),
+    let running = over(name, of_command, &server);
+    let ended = match of_command.get_one::<Duration>("timeout") {
+        None => running.await,
+        Some(limit) => match tokio::time::timeout(*limit, running).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                let message = format!("the {} s of `--timeout` are over", limit.as_secs_f64());
+                Err(Failure::new(Exit::TimedOut, message))
+            }
+        },
     };
-    let ended = over(&client, screen, input, name, of_command).await;
-    client.close().await;
-    ended.into()
+    end(ended).into()
 }
 
 fn command() -> Command {
@@ -64,69 +74,89 @@ fn command() -> Command {
         .arg(format_arg().global(true))
         .args(server_args())
         .subcommands(tool_commands("toolkit"))
+        .subcommands(offers::commands())
         .subcommand(Command::new("shell").about("Runs a command from each line, over one connection"))
 }
 
-/// Runs a command, or a shell, over a connected server.
-async fn over(client: &McpClient, screen: Screen, input: Input, name: &str, matches: &ArgMatches) -> Exit {
-    let dispatcher = match Dispatcher::new(client) {
-        Ok(dispatcher) => dispatcher,
-        Err(error) => return screen.end(Err(Failure::new(Exit::Failed, error.to_string()))),
-    };
+/// Connects to the server, and runs a command or a shell.
+async fn over(name: &str, matches: &ArgMatches, server: &[OsString]) -> Result<(), Failure> {
+    let screen = Screen::new(is_json(matches) == Some(true));
+    let input = Input::default();
+    let client = connect(&screen, matches, server, TerminalQuestions::new(input.clone())).await?;
+    let dispatcher = Dispatcher::new(&client).map_err(Failure::unreachable)?;
     let mut desk = Desk { program: "toolkit".to_owned(), dispatcher, screen, input };
-    for issue in client.issues() {
-        // Without a standard error, nobody reads it.
-        let _ = desk.screen.note(format_args!("note: {issue}"));
+    if ["list", "check", "shell"].contains(&name) {
+        for issue in client.issues() {
+            desk.screen.note(format_args!("note: {issue}"))?;
+        }
     }
-    if name == "shell" {
-        return shell(&mut desk, client).await;
+    let ended = match name {
+        "shell" => shell(&mut desk, &client).await,
+        _ => run_one(&mut desk, &client, name, matches).await,
+    };
+    client.close().await;
+    ended
+}
+
+async fn run_one(
+    desk: &mut Desk,
+    client: &McpClient,
+    name: &str,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let ended = match run_command(desk, name, matches).await {
+        Some(ended) => ended,
+        None => offers::run(desk, client, name, matches).await,
+    };
+    if ended == Err(Failure::silent(Exit::Usage)) {
+        let (_, given) = words(matches);
+        for option in OPTIONS {
+            if given.iter().any(|word| word == option) {
+                desk.screen.note(format_args!("write `{option}` of the server before `{name}`"))?;
+            }
+        }
     }
-    let ended = run_command(&mut desk, name, matches).await;
-    desk.screen.end(ended.unwrap_or_else(|| Err(Failure::silent(Exit::Usage))))
+    ended
 }
 
 /// Runs the commands of all lines. A script ends with the exit code of its first failure.
-async fn shell(desk: &mut Desk, client: &McpClient) -> Exit {
+async fn shell(desk: &mut Desk, client: &McpClient) -> Result<(), Failure> {
     let is_interactive = Input::is_interactive();
-    let format = desk.screen.format;
+    let is_json = desk.screen.is_json;
     let mut first = Exit::Success;
     loop {
         if is_interactive {
-            // Without a standard error, there is no prompt.
-            let _ = desk.screen.prompt(">");
+            desk.screen.prompt(">")?;
         }
         let line = desk.input.line().await;
         let Some(text) = line.filter(|line| !["exit", "quit"].contains(&line.trim())) else { break };
-        desk.screen.format = format;
-        let ended = run_line(desk, client, &text).await;
-        let exit = desk.screen.end(ended);
+        desk.screen.is_json = is_json;
+        let exit = end(run_line(desk, client, &text).await);
         if first == Exit::Success {
             first = exit;
         }
     }
-    if is_interactive { Exit::Success } else { first }
+    if is_interactive || first == Exit::Success { Ok(()) } else { Err(Failure::silent(first)) }
 }
 
 async fn run_line(desk: &mut Desk, client: &McpClient, line: &str) -> Result<(), Failure> {
-    let words = split(line)?;
+    let Some(words) = shlex::split(line) else {
+        return Err(Failure::usage("a quote is not closed"));
+    };
     if words.is_empty() {
         return Ok(());
     }
     let command = Command::new("toolkit")
         .no_binary_name(true)
         .disable_help_subcommand(true)
-        .override_usage("list | show TOOL | call TOOL [FLAGS] | check | exit")
+        .override_usage("COMMAND [OPTIONS], or `exit`; `--help` lists the commands")
         .arg(format_arg().global(true))
-        .subcommands(tool_commands("toolkit"));
+        .subcommands(tool_commands("toolkit"))
+        .subcommands(offers::commands());
     let matches = command.try_get_matches_from(words).map_err(usage)?;
     let Some((name, of_command)) = matches.subcommand() else { return Ok(()) };
-    if of_command.value_source("format").is_some() {
-        desk.screen.format = output_format(of_command);
-    }
+    desk.screen.is_json = is_json(of_command).unwrap_or(desk.screen.is_json);
     // The server may have changed its tools.
-    match Dispatcher::new(client) {
-        Ok(dispatcher) => desk.dispatcher = dispatcher,
-        Err(error) => return Err(Failure::new(Exit::Failed, error.to_string())),
-    }
-    run_command(desk, name, of_command).await.unwrap_or(Ok(()))
+    desk.dispatcher = Dispatcher::new(client).map_err(Failure::unreachable)?;
+    run_one(desk, client, name, of_command).await
 }

@@ -1,11 +1,11 @@
-//! `install` and `uninstall`, in the files of twelve clients.
+//! `install` and `uninstall`, in the files of thirteen clients.
 
 use crate::{Program, weather, weather_path};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The clients, with a file that has comments and a server of before, where the form allows it.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     (
         "amp",
         "{\n  // Mine.\n  \"amp.mcpServers\": {\n    \"old\": { \"command\": \"old\" } // Old.\n  }\n}\n",
@@ -31,6 +31,10 @@ const FILES: [(&str, &str); 12] = [
     (
         "gemini",
         "{\n  \"theme\": \"x\",\n  \"mcpServers\": {\n    \"old\": { \"command\": \"old\" }\n  }\n}\n",
+    ),
+    (
+        "goose",
+        "# Mine.\nGOOSE_MODEL: x # The model.\nextensions:\n  old:\n    enabled: true\n    type: stdio\n    name: old\n    cmd: old # Old.\n    args:\n    - x\n\n# The last.\nslash_commands: []\n",
     ),
     (
         "opencode",
@@ -115,7 +119,7 @@ fn each_client_has_its_own_file() {
 #[test]
 fn nothing_is_written_without_an_agreement() {
     let home = tempfile::tempdir().unwrap();
-    let (_, text) = FILES[9];
+    let (_, text) = FILES[10];
     fs::write(home.path().join("settings"), text).unwrap();
     let asked = at_home(home.path(), "install vscode --file settings").run();
     assert_eq!(asked.code, 3, "{asked:?}");

@@ -75,10 +75,14 @@ impl Program {
     }
 }
 
-/// The example `weather_cli`, which `cargo test` builds with the tests.
 fn weather_path() -> PathBuf {
+    example("weather_cli")
+}
+
+/// An example, which `cargo test` builds with the tests.
+fn example(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let path = tests.parent().unwrap().parent().unwrap().join("examples").join("weather_cli");
+    let path = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     let built = path.with_extension(std::env::consts::EXE_EXTENSION);
     assert!(built.exists(), "{} is missing: run `cargo test -p toolkit-cli --all-features`", built.display());
     built

@@ -32,8 +32,10 @@ fn pages_show_what_the_programs_write() {
             let program = match command.split_once(' ') {
                 Some(("weather", words)) => weather(words),
                 Some(("toolkit", words)) => {
-                    let (own, server) = words.split_once(" -- weather ").unwrap();
-                    toolkit(own).arg("--").arg(crate::weather_path()).args(server)
+                    let (own, server) = words.split_once(" -- ").unwrap();
+                    let (name, arguments) = server.split_once(' ').unwrap_or((server, ""));
+                    let path = crate::example(if name == "weather" { "weather_cli" } else { name });
+                    toolkit(own).arg("--").arg(path).args(arguments)
                 }
                 _ => panic!("{page}: {command}"),
             };

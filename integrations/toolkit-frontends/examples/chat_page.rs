@@ -2,7 +2,7 @@
 //! speaks AG-UI. Both run without a build step.
 //!
 //! `cargo run -p toolkit-frontends --all-features --example chat_page` asks the agent once. With `-- --serve`, the page
-//! is served until Ctrl+C.
+//! is served until Ctrl+C. With `-- --serve FOLDER`, conversations are files in this folder.
 
 #![allow(clippy::print_stdout, reason = "the program shows what a page hears")]
 
@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use toolkit_agent::Sessions;
 use toolkit_agent::runs::LocalRuns;
+use toolkit_agent_stores::FileStore;
 use toolkit_frontends::{PageAccess, PageUser, ag_ui, ai_sdk};
 
 const PAGE: &str = include_str!("chat_page/page.html");
@@ -25,10 +26,19 @@ const AG_UI_PAGE: &str = include_str!("chat_page/ag_ui.html");
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let runs = LocalRuns::new(scenes::agent(Duration::from_millis(40))?, Sessions::default());
-    runs.take_over().await?; // with a store of `toolkit-agent-stores`, what a process that has died left
+    let serves = std::env::args().any(|argument| argument == "--serve");
+    let sessions = match std::env::args().nth(2) {
+        Some(folder) => Sessions::new(FileStore::new(folder)),
+        None => Sessions::default(),
+    };
+    let pause = Duration::from_millis(if serves { 15 } else { 40 });
+    let runs = LocalRuns::new(scenes::agent(pause)?, sessions);
+    if std::env::args().nth(3).is_none() {
+        runs.take_over().await?; // what a process that has died left, unless another one works on the folder
+    }
     // A program takes the user from its login.
-    let access = PageAccess::new(|_| Some(PageUser::new("ada")));
+    let access = PageAccess::new(|_| Some(PageUser::new("ada"))).with_readable_values(["color"]);
+    let access = access.with_writable_values(["color"]);
     let app = Router::new()
         .route("/", get(async || Html(PAGE)))
         .route("/ag-ui", get(async || Html(AG_UI_PAGE)))
@@ -37,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
     let serving = tokio::spawn(async move { axum::serve(listener, app).await });
-    if std::env::args().any(|argument| argument == "--serve") {
+    if serves {
         println!("http://{address}");
         tokio::signal::ctrl_c().await?;
         return Ok(());

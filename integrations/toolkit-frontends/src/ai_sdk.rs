@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `start` | first, with the id of the message, also when it goes on after decisions |
 //! | `start-step`, `finish-step` | around a model call with its tool calls |
-//! | `reset-step` | the pieces of a failed answer are taken back |
+//! | `reset-step` | the pieces of a failed answer are taken back, or a guardrail has replaced them |
 //! | `text-start`, `text-delta`, `text-end` | text of an agent of the conversation |
 //! | `reasoning-start`, `reasoning-delta`, `reasoning-end` | its reasoning |
 //! | `tool-input-start`, `tool-input-delta` | the model writes a call |

@@ -7,7 +7,11 @@ mod page_access;
 #[cfg(any(feature = "ag-ui", feature = "ai-sdk"))]
 mod page_error;
 #[cfg(any(feature = "ag-ui", feature = "ai-sdk"))]
+mod page_log;
+#[cfg(any(feature = "ag-ui", feature = "ai-sdk"))]
 mod page_paths;
+#[cfg(any(feature = "ag-ui", feature = "ai-sdk"))]
+mod page_runs;
 #[cfg(any(feature = "ag-ui", feature = "ai-sdk"))]
 mod run_stream;
 

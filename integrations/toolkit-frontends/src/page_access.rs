@@ -6,6 +6,8 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use toolkit_http::server::{HttpBody, HttpGuards};
@@ -86,6 +88,33 @@ type Authorise = dyn Fn(&Parts) -> Option<PageUser> + Send + Sync;
 pub struct PageAccess {
     authorise: Arc<Authorise>,
     guards: HttpGuards,
+    values: PageValues,
+}
+
+/// The session values that pages see.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PageValues {
+    readable: Arc<[String]>,
+    writable: Arc<[String]>,
+}
+
+impl PageValues {
+    /// Returns whether pages read any.
+    pub(crate) fn are_shown(&self) -> bool {
+        !self.readable.is_empty()
+    }
+
+    /// Leaves only what a page may read.
+    pub(crate) fn shown(&self, mut values: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+        values.retain(|name, _| self.readable.contains(name));
+        values
+    }
+
+    /// Leaves only what a page may write.
+    pub(crate) fn written(&self, mut values: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+        values.retain(|name, _| self.writable.contains(name));
+        values
+    }
 }
 
 impl PageAccess {
@@ -95,7 +124,8 @@ impl PageAccess {
     /// Headers are claims of the client. A program that looks a login up checks it in a layer before, and leaves the user
     /// in the extensions of the request.
     pub fn new(authorise: impl Fn(&Parts) -> Option<PageUser> + Send + Sync + 'static) -> Self {
-        Self { authorise: Arc::new(authorise), guards: HttpGuards::new("GET, POST", "") }
+        let guards = HttpGuards::new("GET, POST", "");
+        Self { authorise: Arc::new(authorise), guards, values: PageValues::default() }
     }
 
     /// Sets the accepted values of the header `Host`, with or without a port.
@@ -120,10 +150,30 @@ impl PageAccess {
         self
     }
 
+    /// Sets the names of the session values that pages read, by default none.
+    ///
+    /// They are values of the conversation. Names with a prefix, such as `user:`, are left out: these values are those of all
+    /// conversations of a user, or of the program.
+    pub fn with_readable_values<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.values.readable = own_names(names);
+        self
+    }
+
+    /// Sets the names of the session values that pages write with their messages, by default none. Names with a prefix are
+    /// left out.
+    pub fn with_writable_values<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.values.writable = own_names(names);
+        self
+    }
+
     /// Returns the maximum size of a request's body.
     pub(crate) fn max_body(&self) -> usize {
         self.guards.max_body
     }
+}
+
+fn own_names<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Arc<[String]> {
+    names.into_iter().map(Into::into).filter(|name: &String| !name.contains(':')).collect()
 }
 
 impl fmt::Debug for PageAccess {
@@ -152,5 +202,6 @@ async fn pass_on(
         return PageError::NoUser.into_response().map(HttpBody::new);
     };
     parts.extensions.insert(user);
+    parts.extensions.insert(access.values.clone());
     next.run(Request::from_parts(parts, Body::new(body))).await.map(HttpBody::new)
 }

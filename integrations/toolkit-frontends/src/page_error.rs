@@ -19,6 +19,13 @@ pub(crate) enum PageError {
 }
 
 impl PageError {
+    /// The page shows what the conversation does not have any more.
+    pub(crate) fn left_out() -> Self {
+        Self::Conflict(
+            "the message is no part of the conversation any more; load its messages again".to_owned(),
+        )
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::NoUser => StatusCode::UNAUTHORIZED,

@@ -1,11 +1,12 @@
 //! The paths that are the same in all protocols.
 
-use crate::page_access::PageUser;
+use crate::page_access::{PageUser, PageValues};
 use crate::page_error::PageError;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use http::StatusCode;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use toolkit_agent::runs::Runs;
@@ -40,6 +41,17 @@ pub(crate) async fn conversations<R: Runs>(
 
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Returns the session values that pages read.
+pub(crate) async fn values<R: Runs>(
+    State(runs): Served<R>,
+    Extension(user): User,
+    Extension(values): Extension<PageValues>,
+    Path(chat): Path<String>,
+) -> Result<Json<BTreeMap<String, Value>>, PageError> {
+    let key = ConversationKey { user: user.name(), id: &chat };
+    Ok(Json(values.shown(runs.values(key).await?)))
 }
 
 /// Cancels the run of a conversation that works or waits.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use futures_util::{FutureExt, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
@@ -30,17 +30,25 @@ pub(crate) trait PageEncoder: Send + 'static {
 
     /// Returns what a page reads last.
     fn end(&mut self) -> String;
+
+    /// Reads the conversation again, as an event of the protocol. `None` breaks the connection off instead, so that the
+    /// client attaches again.
+    fn read_again(&self) -> BoxFuture<'static, Option<String>> {
+        ready(None).boxed()
+    }
+
+    /// Reads what a page needs before the end, when all is saved.
+    fn read_before_end(&self) -> BoxFuture<'static, Option<String>> {
+        ready(None).boxed()
+    }
 }
 
 /// What a page reads of an update.
 pub(crate) enum Written {
     Events(String),
-    /// After this, the page forgets what it has, and reads the conversation again.
-    Again(String),
+    /// After the first, the page forgets what it has, and reads the conversation again. The second follows then.
+    Again(String, String),
 }
-
-/// Reads the conversation again, as an event of the protocol.
-pub(crate) type Snapshot = Box<dyn Fn() -> BoxFuture<'static, Option<String>> + Send>;
 
 /// What a page hears of a run.
 pub(crate) struct RunStream<E> {
@@ -52,7 +60,6 @@ pub(crate) struct RunStream<E> {
     waits: usize,
     /// What is sent first.
     head: String,
-    snapshot: Option<Snapshot>,
     /// The calls that this request has decided. A run that waits for one of them goes on at once.
     decided: Vec<String>,
     is_over: bool,
@@ -73,22 +80,7 @@ impl std::error::Error for BrokenOff {}
 impl<E: PageEncoder> RunStream<E> {
     /// Creates the stream of a run, which begins with `head`. The events until the run has waited `waits` times are left out.
     pub(crate) fn new(encoder: E, updates: RunUpdates, waits: usize, head: String) -> Self {
-        Self {
-            encoder,
-            updates,
-            next: None,
-            waits,
-            head,
-            snapshot: None,
-            decided: Vec::new(),
-            is_over: false,
-        }
-    }
-
-    /// Sets how the conversation is read again. Without it, the connection is broken off.
-    #[cfg(feature = "ag-ui")]
-    pub(crate) fn with_snapshot(self, snapshot: Snapshot) -> Self {
-        Self { snapshot: Some(snapshot), ..self }
+        Self { encoder, updates, next: None, waits, head, decided: Vec::new(), is_over: false }
     }
 
     /// Sets the calls that were decided, so that the stream does not end where the run waits for them.
@@ -113,13 +105,16 @@ impl<E: PageEncoder> RunStream<E> {
                 () = sleep(KEEP_ALIVE) => return Some((Ok(":\n\n".into()), Some(this))),
             };
             let Some(update) = update else {
-                this.finish(&mut text);
+                this.finish(&mut text).await;
                 break;
             };
+            if matches!(update, RunUpdate::CutOff) {
+                return Some((Err(BrokenOff), None));
+            }
             let written = match this.encoder.write(&update) {
                 Written::Events(events) => events,
-                Written::Again(events) => match this.read_again(events).await {
-                    Some(events) => events,
+                Written::Again(before, after) => match this.encoder.read_again().await {
+                    Some(again) => before + &again + &after,
                     None => return Some((Err(BrokenOff), None)),
                 },
             };
@@ -129,15 +124,10 @@ impl<E: PageEncoder> RunStream<E> {
             }
             text.push_str(&written);
             if this.encoder.has_ended() && !this.is_decided(&update) && !this.goes_on() {
-                this.finish(&mut text);
+                this.finish(&mut text).await;
             }
         }
         Some((Ok(text.into()), Some(this)))
-    }
-
-    async fn read_again(&mut self, events: String) -> Option<String> {
-        let snapshot = (self.snapshot.as_ref()?)().await?;
-        Some(events + &snapshot)
     }
 
     async fn read(&mut self) -> Option<RunUpdate> {
@@ -167,7 +157,8 @@ impl<E: PageEncoder> RunStream<E> {
         }
     }
 
-    fn finish(&mut self, text: &mut String) {
+    async fn finish(&mut self, text: &mut String) {
+        text.push_str(&self.encoder.read_before_end().await.unwrap_or_default());
         text.push_str(&self.encoder.end());
         self.is_over = true;
     }

@@ -14,51 +14,60 @@ use toolkit_frontends::ag_ui::{AgEvent, AgMessage};
 use toolkit_llm::ScriptedModel;
 use tower::ServiceExt as _;
 
-struct AgPage {
+pub(crate) struct AgPage {
     app: Router,
     exchanges: usize,
-    messages: Vec<AgMessage>,
+    pub(crate) messages: Vec<AgMessage>,
+    /// What each input has beside its messages.
+    pub(crate) extras: Value,
 }
 
 impl AgPage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::of(agent(Duration::from_millis(1)).unwrap())
     }
 
-    fn of(agent: Agent) -> Self {
-        Self { app: ag_router(agent), exchanges: 0, messages: Vec::new() }
+    pub(crate) fn of(agent: Agent) -> Self {
+        Self::at(ag_router(agent))
     }
 
-    async fn request(&self, request: &str, body: &Value) -> http::Response<Body> {
+    pub(crate) fn at(app: Router) -> Self {
+        Self { app, exchanges: 0, messages: Vec::new(), extras: json!({}) }
+    }
+
+    pub(crate) async fn request(&self, request: &str, body: &Value) -> http::Response<Body> {
         let (method, path) = request.split_once(' ').unwrap();
         let request =
             Request::builder().method(method).uri(path).header("host", "localhost").header("user", "ada");
         self.app.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap()
     }
 
-    async fn begin(&mut self, resume: Value) -> http::Response<Body> {
+    pub(crate) async fn begin(&mut self, resume: Value) -> http::Response<Body> {
         self.exchanges += 1;
         let run = format!("exchange {}", self.exchanges);
         let mut input =
             json!({"threadId": "1", "runId": run, "messages": self.messages, "tools": [], "context": []});
+        for (field, value) in self.extras.as_object().unwrap() {
+            input[field] = value.clone();
+        }
         if !resume.is_null() {
             input["resume"] = resume;
         }
         self.request("POST /", &input).await
     }
 
-    fn write(&mut self, id: &str, text: &str) {
+    pub(crate) fn write(&mut self, id: &str, text: &str) {
         let message = json!({"id": id, "role": "user", "content": text});
         self.messages.push(serde_json::from_value(message).unwrap());
     }
 
-    async fn ask(&mut self, id: &str, text: &str) -> Vec<Value> {
+    pub(crate) async fn ask(&mut self, id: &str, text: &str) -> Vec<Value> {
         self.write(id, text);
         self.exchange(Value::Null).await
     }
 
     /// Makes an exchange, and compares the messages with the log.
-    async fn exchange(&mut self, resume: Value) -> Vec<Value> {
+    pub(crate) async fn exchange(&mut self, resume: Value) -> Vec<Value> {
         let response = self.begin(resume).await;
         assert_eq!(response.status(), StatusCode::OK);
         let events = events_of(&all(response).await);
@@ -72,14 +81,14 @@ impl AgPage {
         events
     }
 
-    fn result(&self, call: &str) -> String {
+    pub(crate) fn result(&self, call: &str) -> String {
         let is_result = |message: &&AgMessage| message.as_value()["toolCallId"] == call;
         let message = self.messages.iter().find(is_result).unwrap().as_value();
         message["content"].as_str().unwrap().to_owned()
     }
 }
 
-fn events_of(body: &[u8]) -> Vec<Value> {
+pub(crate) fn events_of(body: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(body).unwrap();
     text.lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -87,13 +96,13 @@ fn events_of(body: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-fn fold(messages: &mut Vec<AgMessage>, events: &[Value]) {
+pub(crate) fn fold(messages: &mut Vec<AgMessage>, events: &[Value]) {
     for event in events {
         serde_json::from_value::<AgEvent>(event.clone()).unwrap().apply_to(messages);
     }
 }
 
-fn types(events: &[Value]) -> Vec<&str> {
+pub(crate) fn types(events: &[Value]) -> Vec<&str> {
     let mut types: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     types.dedup();
     types

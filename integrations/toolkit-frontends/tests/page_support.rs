@@ -17,6 +17,9 @@ use tower::ServiceExt as _;
 /// The time that no step of a test needs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The names of session values that the program lets pages read.
+const READABLE: [&str; 4] = ["color", "seen", "user:name", "temp:draft"];
+
 /// A page with one conversation, which keeps its messages as the AI SDK does.
 pub(crate) struct Page {
     app: Router,
@@ -35,10 +38,23 @@ pub(crate) fn access() -> PageAccess {
     })
 }
 
+/// As [`access`], with session values for pages. Those with a prefix are left out.
+fn with_values() -> PageAccess {
+    access().with_readable_values(READABLE).with_writable_values(["color", "user:name"])
+}
+
+fn local(agent: Agent) -> LocalRuns {
+    LocalRuns::new(agent, Sessions::default()).with_poll(Duration::from_millis(5))
+}
+
 /// Returns the router of a conversation's pages by AG-UI.
 pub(crate) fn ag_router(agent: Agent) -> Router {
-    let runs = LocalRuns::new(agent, Sessions::default()).with_poll(Duration::from_millis(5));
-    ag_ui::router(runs, access())
+    ag_ui::router(local(agent), access())
+}
+
+/// As [`ag_router`], with session values for pages.
+pub(crate) fn ag_router_with_values(agent: Agent) -> Router {
+    ag_ui::router(local(agent), with_values())
 }
 
 impl Page {
@@ -47,8 +63,11 @@ impl Page {
     }
 
     pub(crate) fn of(agent: Agent) -> Self {
-        let runs = LocalRuns::new(agent, Sessions::default()).with_poll(Duration::from_millis(5));
-        Self { app: ai_sdk::router(runs, access()), messages: Vec::new() }
+        Self { app: ai_sdk::router(local(agent), access()), messages: Vec::new() }
+    }
+
+    pub(crate) fn with_values(agent: Agent) -> Self {
+        Self { app: ai_sdk::router(local(agent), with_values()), messages: Vec::new() }
     }
 
     /// Returns another page with the same conversation, which was just loaded.
@@ -98,6 +117,33 @@ impl Page {
         let response = self.request("ada", "POST", "/1", &body).await;
         assert_eq!(response.status(), StatusCode::OK);
         Answer::new(response)
+    }
+
+    /// Sends the messages before the one with this id, and what the AI SDK sends to have it written again.
+    pub(crate) async fn regenerate(&mut self, id: &str) -> Vec<Value> {
+        let index = self.messages.iter().position(|message| message["id"] == id).unwrap();
+        self.messages.truncate(index);
+        self.send_as(json!({"trigger": "regenerate-message", "messageId": id})).await
+    }
+
+    /// Changes a message of the user, and sends it.
+    pub(crate) async fn edit(&mut self, id: &str, text: &str) -> Vec<Value> {
+        let index = self.messages.iter().position(|message| message["id"] == id).unwrap();
+        self.messages.truncate(index);
+        self.write(id, text);
+        self.send_as(json!({"trigger": "submit-message", "messageId": id})).await
+    }
+
+    /// Sends the messages with other fields, and reads the answer. All messages are then those of the log.
+    pub(crate) async fn send_as(&mut self, mut body: Value) -> Vec<Value> {
+        body["messages"] = json!(self.messages);
+        let response = self.request("ada", "POST", "/1", &body).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        let mut answer = Answer::new(response);
+        answer.read_all().await;
+        self.messages.push(folded(UiMessage::assistant(""), &answer.chunks));
+        assert_eq!(self.saved().await, self.messages, "{:#?}", answer.chunks);
+        answer.chunks
     }
 
     /// Begins to read the message that is being written.

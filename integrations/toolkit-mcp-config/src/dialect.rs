@@ -33,6 +33,8 @@ pub enum Dialect {
     Cline,
     /// `~/.copilot/mcp-config.json`.
     CopilotCli,
+    /// `extensions` in `~/.config/goose/config.yaml`.
+    Goose,
     /// The connections of LangChain's `MultiServerMCPClient`.
     LangChain,
 }
@@ -91,6 +93,7 @@ const BRACES: Reading = (Syntax::Braces, TimeUnit::Milliseconds);
 const BRACES_SECONDS: Reading = (Syntax::Braces, TimeUnit::Seconds);
 const BRACES_GUESSED: Reading = (Syntax::Braces, TimeUnit::Guessed);
 const DOLLARS: Reading = (Syntax::Dollars, TimeUnit::Milliseconds);
+const DOLLARS_SECONDS: Reading = (Syntax::Dollars, TimeUnit::Seconds);
 const CURLY: Reading = (Syntax::Curly, TimeUnit::ForStart);
 
 const SERVERS: &str = "mcpServers";
@@ -105,6 +108,8 @@ const CLAUDE: &str =
 const CLINE_FILES: &str = "cline_mcp_settings.json mcp_settings.json .roo/mcp.json";
 const CLINE: &str = "alwaysAllow watchPaths remoteConfigured";
 const COPILOT: &str = "type=local isDefaultServer";
+const GOOSE_FILES: &str = "goose/config.yaml goose/config/config.yaml";
+const GOOSE: &str = "GOOSE_PROVIDER cmd type=builtin type=platform type=streamable_http";
 const ALONE: &str = "command url serverUrl httpUrl";
 
 /// In the order in which they are tried.
@@ -126,6 +131,7 @@ pub(crate) const RULES: &[Rules] = &[
     rules((Dialect::Windsurf, "Windsurf"), SERVERS, "windsurf/mcp_config.json", "serverUrl", BRACES),
     rules((Dialect::Cline, "Cline"), SERVERS, CLINE_FILES, CLINE, BRACES_SECONDS),
     rules((Dialect::CopilotCli, "Copilot CLI"), SERVERS, "mcp-config.json", COPILOT, DOLLARS),
+    rules((Dialect::Goose, "Goose"), "extensions", GOOSE_FILES, GOOSE, DOLLARS_SECONDS),
     rules((Dialect::McpServers, "this form"), SERVERS, "", "", BRACES_GUESSED),
     rules((Dialect::VsCode, "VS Code"), OF_SETTINGS, ".vscode/mcp.json", "", BRACES),
     rules((Dialect::LangChain, "LangChain"), ".", "", "transport", BRACES_SECONDS),

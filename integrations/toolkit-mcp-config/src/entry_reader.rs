@@ -1,7 +1,7 @@
 //! Reads the entry of one server, key by key.
 
 use crate::config_error::{ConfigError, Place};
-use crate::dialect::{Rules, Syntax, TimeUnit};
+use crate::dialect::{Dialect, Rules, Syntax, TimeUnit};
 use crate::entry::{ServerEntry, ServerTransport};
 use crate::keys::{Key, is_off};
 use crate::node::{Member, Node, Tree, members_with_value};
@@ -109,6 +109,8 @@ impl<'a> EntryReader<'a> {
                 self.timeout(key, member)?;
             }
             Key::Tools if value.members().is_some() => self.tool_switches(value)?,
+            // Goose writes an empty list for all tools.
+            Key::AllowedTools if name == "available_tools" && value.is_off() => {}
             Key::Tools | Key::AllowedTools | Key::DeniedTools => {
                 let names = self.tool_names(name, value)?;
                 self.entry.tools.list(&names, key != Key::DeniedTools);
@@ -133,6 +135,10 @@ impl<'a> EntryReader<'a> {
             (_, _, Some("sse")) => "the transport `sse` is no longer supported; use `http` and its URL",
             (Some(program), None, None | Some("stdio" | "local")) => {
                 args.splice(..0, command);
+                if self.rules.dialect == Dialect::Goose {
+                    // Goose replaces variables in URLs and headers only.
+                    self.entry.variables.syntax = Syntax::Literal;
+                }
                 return Ok(ServerTransport::Command { program, args, env, cwd });
             }
             (None, Some(url), None | Some("http" | "streamablehttp" | "remote")) => {

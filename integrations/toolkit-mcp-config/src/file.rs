@@ -1,11 +1,12 @@
 //! Configuration files.
 
 use crate::config_error::{ConfigError, Place};
+use crate::config_syntax::parse;
 use crate::dialect::{Dialect, RULES, Rules};
 use crate::entry::ServerEntry;
 use crate::entry_reader::EntryReader;
 use crate::file_rules::{apply, unread};
-use crate::node::{Node, members_with_value, parse};
+use crate::node::{Node, members_with_value};
 use crate::variables::Variables;
 use std::collections::BTreeMap;
 use std::fs;
@@ -120,6 +121,11 @@ impl ConfigFile {
                 file.issues.push(ConfigError::at(text, member.offset, &member.key, message));
                 continue;
             }
+            if rules.dialect == Dialect::Goose && is_part_of_program(&member.value) {
+                let message = "is a part of Goose, and no server";
+                file.issues.push(ConfigError::at(text, member.offset, &member.key, message));
+                continue;
+            }
             let reader = EntryReader::new(text, rules, member, variables.clone());
             match reader.read(&member.value, &mut file.issues) {
                 Ok(server) => file.servers.push(server),
@@ -212,6 +218,11 @@ fn project(path: &Path) -> Option<PathBuf> {
     }
     let in_project = [".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc"].map(std::ffi::OsStr::new);
     if in_project.contains(&path.file_name()?) { Some(folder.to_owned()) } else { None }
+}
+
+fn is_part_of_program(entry: &Node) -> bool {
+    let kind = entry.get("type").and_then(Node::text);
+    kind.is_some_and(|kind| ["builtin", "platform"].contains(&kind.as_str()))
 }
 
 fn is_switched_off(entry: &Node) -> bool {

@@ -39,13 +39,13 @@ pub(crate) enum Key {
 
 const KEYS: &[(Key, &str)] = &[
     (Key::Kind, "type transport"),
-    (Key::Command, "command path"),
+    (Key::Command, "command path cmd"),
     (Key::Args, "args"),
-    (Key::Env, "env environment"),
+    (Key::Env, "env environment envs"),
     (Key::EnvFile, "envFile"),
-    (Key::PassedVariables, "env_vars"),
+    (Key::PassedVariables, "env_vars env_keys"),
     (Key::Folder, "cwd workingDirectory"),
-    (Key::Url, "url serverUrl httpUrl"),
+    (Key::Url, "url serverUrl httpUrl uri"),
     (Key::Headers, "headers http_headers"),
     (Key::HeaderVariables, "env_http_headers"),
     (Key::TokenVariable, "bearer_token_env_var"),
@@ -56,14 +56,14 @@ const KEYS: &[(Key, &str)] = &[
     (Key::StartSeconds, "startup_timeout_sec"),
     (Key::StartMilliseconds, "startup_timeout_ms"),
     (Key::CallSeconds, "tool_timeout_sec"),
-    (Key::AllowedTools, "includeTools enabled_tools enabledTools allowedTools"),
+    (Key::AllowedTools, "includeTools enabled_tools enabledTools allowedTools available_tools"),
     (Key::DeniedTools, "excludeTools disabledTools disabled_tools"),
     (Key::Tools, "tools"),
     (
         Key::Harmless,
         "$schema _comment name title description version gallery icon source alwaysAllow autoApprove trust default_tools_approval_mode dev required \
          supports_parallel_tool_calls watchPaths remoteConfigured isDefaultServer alwaysLoad extensionName encoding \
-         encoding_error_handler sse_read_timeout terminate_on_close",
+         encoding_error_handler sse_read_timeout terminate_on_close bundled display_name",
     ),
     (
         Key::Unsupported,

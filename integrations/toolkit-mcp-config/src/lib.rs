@@ -1,7 +1,7 @@
 //! The MCP servers of configuration files, as plain data.
 //!
 //! [`ConfigFile`] reads the files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Gemini CLI,
-//! Codex, opencode, Amp, Cline, Roo Code, Copilot CLI and LangChain. [`write_entry`] adds a server to a file,
+//! Codex, opencode, Amp, Cline, Roo Code, Copilot CLI, Goose and LangChain. [`write_entry`] adds a server to a file,
 //! and [`remove_entry`] removes it. This crate starts and connects nothing.
 //!
 //! ```
@@ -28,6 +28,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config_error;
+mod config_syntax;
 mod dialect;
 mod entry;
 mod entry_reader;
@@ -42,6 +43,8 @@ mod tool_filter;
 mod variables;
 mod write;
 mod written_entry;
+mod yaml_lines;
+mod yaml_node;
 
 pub use config_error::{ConfigError, Place};
 pub use dialect::Dialect;

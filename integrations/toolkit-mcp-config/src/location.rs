@@ -41,6 +41,8 @@ impl Dialect {
             Self::Cline => settings
                 .join("Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
             Self::CopilotCli => home.join(".copilot/mcp-config.json"),
+            Self::Goose if cfg!(windows) => settings.join("Block/goose/config/config.yaml"),
+            Self::Goose => home.join(".config/goose/config.yaml"),
             Self::McpServers | Self::LangChain => return None,
         })
     }
@@ -83,7 +85,7 @@ impl Dialect {
     #[must_use]
     pub fn variable(self, name: &str) -> Option<String> {
         match self {
-            Self::ClaudeDesktop | Self::Zed | Self::Codex => None,
+            Self::ClaudeDesktop | Self::Zed | Self::Codex | Self::Goose => None,
             Self::OpenCode => Some(format!("{{env:{name}}}")),
             Self::Cursor | Self::VsCode | Self::Windsurf | Self::Cline => Some(format!("${{env:{name}}}")),
             _ => Some(format!("${{{name}}}")),

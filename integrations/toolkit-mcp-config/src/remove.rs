@@ -1,8 +1,9 @@
 //! Removes an entry from a file.
 
 use crate::config_error::ConfigError;
+use crate::config_syntax::{options, parse};
 use crate::dialect::{Dialect, Rules};
-use crate::node::{options, parse};
+use crate::yaml_lines::remove_entry_lines;
 use jsonc_parser::cst::CstRootNode;
 use toml_edit::{DocumentMut, Item};
 
@@ -34,7 +35,11 @@ pub fn remove_entry(text: &str, dialect: Dialect, name: &str) -> Result<String, 
     if servers.get(name).is_none() {
         return Ok(text.to_owned());
     }
-    let rest = if dialect == Dialect::Codex { of_toml(body, path, name) } else { of_json(body, path, name) };
+    let rest = match dialect {
+        Dialect::Codex => of_toml(body, path, name),
+        Dialect::Goose => remove_entry_lines(body, [path, name]),
+        _ => of_json(body, path, name),
+    };
     match rest {
         Some(rest) => Ok(format!("{mark}{rest}")),
         None => Err(ConfigError::new(name, None, "the file is not in the form of its program")),

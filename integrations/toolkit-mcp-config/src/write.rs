@@ -1,10 +1,13 @@
 //! Writes an entry into a file.
 
 use crate::config_error::ConfigError;
+use crate::config_syntax::{options, parse};
 use crate::dialect::{Dialect, Rules};
 use crate::entry::ServerEntry;
-use crate::node::{Node, options, parse};
+use crate::node::Node;
 use crate::written_entry::{Written, WrittenEntry};
+use crate::yaml_lines::write_members;
+use crate::yaml_node::parse_yaml;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
@@ -32,8 +35,8 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<String, ConfigError> {
     let rules = Rules::for_dialect(dialect);
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
-    let is_toml = dialect == Dialect::Codex;
-    let text = if text.trim().is_empty() && !is_toml { "{}\n" } else { text };
+    let is_json = !matches!(dialect, Dialect::Codex | Dialect::Goose);
+    let text = if text.trim().is_empty() && is_json { "{}\n" } else { text };
     let root = parse(text);
     let mut path = rules.containers.split(' ').next().unwrap_or_default();
     let mut old = None;
@@ -44,10 +47,10 @@ pub fn write_entry(text: &str, dialect: Dialect, entry: &ServerEntry) -> Result<
         old = servers.get(&entry.name);
     }
     let written = WrittenEntry::new(dialect, entry, old);
-    let file = if is_toml {
-        toml(text, path, entry, &written, old)?
-    } else {
-        json(text, path, entry, &written, old)?
+    let file = match dialect {
+        Dialect::Codex => toml(text, path, entry, &written, old)?,
+        Dialect::Goose => yaml(text, path, entry, &written, old)?,
+        _ => json(text, path, entry, &written, old)?,
     };
     Ok(format!("{mark}{file}"))
 }
@@ -119,6 +122,18 @@ fn set_json_table(property: &CstObjectProp, table: &BTreeMap<String, String>, of
             None => drop(object.append(name, value())),
         }
     }
+}
+
+fn yaml(
+    text: &str,
+    path: &str,
+    entry: &ServerEntry,
+    written: &WrittenEntry,
+    old: Option<&Node>,
+) -> Result<String, ConfigError> {
+    parse_yaml(text)?;
+    let edited = write_members(text, [path, &entry.name], &written.members, &written.removed, old);
+    edited.ok_or_else(|| refused(entry, "the file is not in the form of its program"))
 }
 
 fn toml(

@@ -5,12 +5,14 @@ use crate::entry::{ServerEntry, ServerTransport};
 use crate::keys::Key;
 use crate::node::Node;
 use crate::resolve::origin;
+use crate::yaml_node::quoted;
 use jsonc_parser::cst::CstInputValue;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Written {
     Text(String),
+    Flag(bool),
     List(Vec<String>),
     Table(BTreeMap<String, String>),
 }
@@ -36,6 +38,7 @@ impl Written {
     pub(crate) fn is(&self, node: &Node) -> bool {
         match self {
             Self::Text(text) => node.text().as_ref() == Some(text),
+            Self::Flag(flag) => node.flag() == Some(*flag),
             Self::List(items) => {
                 let Some(own) = node.items() else { return false };
                 own.iter().map(Node::text).eq(items.iter().cloned().map(Some))
@@ -52,6 +55,7 @@ impl Written {
         let text = |text: &String| CstInputValue::String(text.clone());
         match self {
             Self::Text(value) => text(value),
+            Self::Flag(flag) => CstInputValue::Bool(*flag),
             Self::List(items) => CstInputValue::Array(items.iter().map(text).collect()),
             Self::Table(table) => {
                 CstInputValue::Object(table.iter().map(|(key, value)| (key.clone(), text(value))).collect())
@@ -62,8 +66,25 @@ impl Written {
     pub(crate) fn toml(&self) -> toml_edit::Value {
         match self {
             Self::Text(text) => text.as_str().into(),
+            Self::Flag(flag) => (*flag).into(),
             Self::List(items) => items.iter().collect(),
             Self::Table(table) => table.iter().map(|(key, value)| (key, value.as_str())).collect(),
+        }
+    }
+}
+
+impl Written {
+    /// Returns the value on one line.
+    pub(crate) fn yaml(&self) -> String {
+        match self {
+            Self::Text(text) => quoted(text),
+            Self::Flag(flag) => flag.to_string(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            // Its members are written one by one.
+            Self::Table(_) => "{}".to_owned(),
         }
     }
 }
@@ -81,6 +102,19 @@ impl WrittenEntry {
         if dialect == Dialect::CopilotCli && old.is_none_or(|old| old.get("tools").is_none()) {
             // Copilot CLI uses no tool that is not listed.
             members.push(("tools", Written::List(vec!["*".to_owned()])));
+        }
+        if dialect == Dialect::Goose {
+            // Goose leaves out an entry without one of these keys.
+            let needed = [
+                ("enabled", Written::Flag(true)),
+                ("name", Written::Text(entry.name.clone())),
+                ("description", Written::Text(String::new())),
+            ];
+            for (key, value) in needed {
+                if old.is_none_or(|old| old.get(key).is_none()) {
+                    members.push((key, value));
+                }
+            }
         }
         let mut removed = Vec::new();
         for member in old.and_then(Node::members).unwrap_or_default() {
@@ -174,6 +208,7 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
         Dialect::VsCode | Dialect::ClaudeCode => Some(["type", "stdio", "http"]),
         Dialect::Cline => Some(["type", "stdio", "streamableHttp"]),
         Dialect::CopilotCli => Some(["type", "local", "http"]),
+        Dialect::Goose => Some(["type", "stdio", "streamable_http"]),
         Dialect::LangChain => Some(["transport", "stdio", "streamable_http"]),
         _ => None,
     };
@@ -189,7 +224,8 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
                 members.extend([("command", Written::List(command)), ("environment", env)]);
             } else {
                 let args = Written::List(args.clone());
-                members.extend([("command", text(program)), ("args", args), ("env", env)]);
+                let names = if dialect == Dialect::Goose { ["cmd", "envs"] } else { ["command", "env"] };
+                members.extend([(names[0], text(program)), ("args", args), (names[1], env)]);
             }
             if let Some(folder) = cwd {
                 members.push(("cwd", text(folder)));
@@ -203,6 +239,7 @@ fn members(dialect: Dialect, transport: &ServerTransport) -> Vec<(&'static str, 
                 Dialect::GeminiCli => ("httpUrl", "headers"),
                 Dialect::Windsurf => ("serverUrl", "headers"),
                 Dialect::Codex => ("url", "http_headers"),
+                Dialect::Goose => ("uri", "headers"),
                 _ => ("url", "headers"),
             };
             members.extend([(url_key, text(url)), (headers_key, Written::Table(headers.clone()))]);

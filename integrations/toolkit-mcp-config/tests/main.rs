@@ -8,7 +8,7 @@ mod writing;
 
 use toolkit_mcp_config::{ConfigError, ConfigFile, Dialect};
 
-const DIALECTS: [Dialect; 14] = [
+const DIALECTS: [Dialect; 15] = [
     Dialect::McpServers,
     Dialect::ClaudeDesktop,
     Dialect::ClaudeCode,
@@ -22,6 +22,7 @@ const DIALECTS: [Dialect; 14] = [
     Dialect::Amp,
     Dialect::Cline,
     Dialect::CopilotCli,
+    Dialect::Goose,
     Dialect::LangChain,
 ];
 
@@ -33,6 +34,7 @@ fn file_with(dialect: Dialect, entry: &str) -> ConfigFile {
         Dialect::Codex => format!("[mcp_servers]\na = {}", entry.replace("\": ", "\" = ")),
         Dialect::OpenCode => format!(r#"{{"mcp": {{"a": {entry}}}}}"#),
         Dialect::Amp => format!(r#"{{"amp.mcpServers": {{"a": {entry}}}}}"#),
+        Dialect::Goose => format!("extensions:\n  a: {entry}"),
         Dialect::LangChain => format!(r#"{{"a": {entry}}}"#),
         _ => format!(r#"{{"mcpServers": {{"a": {entry}}}}}"#),
     };

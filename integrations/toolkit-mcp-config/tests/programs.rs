@@ -145,6 +145,15 @@ remote: http://127.0.0.1:9/mcp {}, tools ["add", "count", "fail"]
 "#,
     ),
     (
+        "goose/config.yaml",
+        r#"Goose
+weather: weather-server ["--port", "8080", "$HOME"] {"REGION": "eu", "WEATHER_TOKEN": "t0ken"}, calls 30s
+remote: http://127.0.0.1:9/mcp {"Authorization": "Bearer k3y"}, tools ["add"], disabled
+issue: MCP server `developer`: is a part of Goose, and no server (line 5, column 3)
+failure: MCP server `old`: the transport `sse` is no longer supported; use `http` and its URL (line 31, column 3)
+"#,
+    ),
+    (
         "langchain.json",
         r#"LangChain
 weather: weather-server ["--fast"] {}

@@ -176,6 +176,7 @@ fn a_key_beside_the_servers_with_the_name_of_a_restriction_is_an_issue_in_every_
             Dialect::Codex => "mcp_servers",
             Dialect::OpenCode => "mcp",
             Dialect::Amp => "amp.mcpServers",
+            Dialect::Goose => "extensions",
             Dialect::LangChain => continue,
             _ => "mcpServers",
         };

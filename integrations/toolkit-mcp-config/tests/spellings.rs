@@ -63,7 +63,7 @@ fn a_timeout_has_the_unit_of_its_dialect() {
         let seconds = |seconds| (Some(Duration::from_secs(seconds)), None);
         let milliseconds = |milliseconds| (Some(Duration::from_millis(milliseconds)), None);
         let expected = match dialect {
-            Dialect::Cline | Dialect::LangChain | Dialect::Zed | Dialect::Codex => {
+            Dialect::Cline | Dialect::LangChain | Dialect::Zed | Dialect::Codex | Dialect::Goose => {
                 (seconds(120), seconds(30_000))
             }
             Dialect::McpServers => (seconds(120), milliseconds(30_000)),
@@ -96,7 +96,8 @@ fn a_variable_is_replaced_in_the_syntax_of_its_dialect() {
         ] {
             let file = file_with(dialect, &format!(r#"{{"command": "x", "args": ["{text}"]}}"#));
             let expected = match dialect {
-                Dialect::ClaudeDesktop | Dialect::Zed | Dialect::Codex => "=",
+                // Goose replaces variables in URLs and headers only.
+                Dialect::ClaudeDesktop | Dialect::Zed | Dialect::Codex | Dialect::Goose => "=",
                 Dialect::GeminiCli | Dialect::CopilotCli => dollars,
                 Dialect::OpenCode => curly,
                 _ => braces,
@@ -288,7 +289,7 @@ fn a_variable_that_an_entry_sets_itself_has_this_value_in_its_other_texts() {
     for dialect in DIALECTS {
         let (braces, curly) = ("${NONE}", "{env:NONE}");
         let expected = match dialect {
-            Dialect::ClaudeDesktop | Dialect::Zed | Dialect::Codex => (braces, "${A}"),
+            Dialect::ClaudeDesktop | Dialect::Zed | Dialect::Codex | Dialect::Goose => (braces, "${A}"),
             _ => ("Bearer 1", "own"),
         };
         let text = |name: &str| match dialect {

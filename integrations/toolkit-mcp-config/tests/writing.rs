@@ -71,7 +71,73 @@ const KEPT: &[(Dialect, &str)] = &[
         Dialect::Codex,
         "mcp_servers = { a = { command = \"x\", env = { API_KEY = \"k\", PORT = \"80\" }, cwd = \"/srv\" }, b = { url = \"https://example.com/old\", http_headers = { authorization = \"Bearer t\" } } }\n",
     ),
+    (Dialect::Goose, GOOSE),
 ];
+
+const GOOSE: &str = "# Mine.
+GOOSE_MODEL: x # The model.
+extensions:
+  a:
+    enabled: true
+    type: stdio
+    name: a
+    cmd: x # The program.
+    args:
+    - old
+    timeout: 300
+    cwd: /srv
+    envs:
+      # The key.
+      API_KEY: k
+      PORT: 80
+    env_keys: [HOME]
+
+  # Mine.
+  b:
+    enabled: true
+    type: streamable_http
+    name: b
+    description: ''
+    uri: https://example.com/old
+    headers:
+      authorization: Bearer t
+slash_commands:
+- command: a
+";
+
+#[test]
+fn lines_of_yaml_stay() {
+    let entry = ServerEntry::new("a", ServerTransport::command("/bin/a b", ["serve", "mcp"]));
+    let own = "  a:\n    type: \"stdio\"\n    cmd: \"/bin/a b\"\n    args: [\"serve\", \"mcp\"]\n    enabled: true\n    name: \"a\"\n    description: \"\"\n";
+    for (text, expected) in [
+        ("", format!("extensions:\n{own}")),
+        ("# Mine.\nkey: 1", format!("# Mine.\nkey: 1\nextensions:\n{own}")),
+        ("extensions: {} # Mine.\nkey: 1\n", format!("extensions: # Mine.\n{own}key: 1\n")),
+        ("extensions:\n\nkey: 1\n", format!("extensions:\n{own}\nkey: 1\n")),
+        (
+            "extensions:\n    b:\n        cmd: |\n            x\n    # Mine.\nkey: 1\n",
+            format!(
+                "extensions:\n    b:\n        cmd: |\n            x\n{}    # Mine.\nkey: 1\n",
+                own.replace("    ", "      ").replace("  a:", "    a:")
+            ),
+        ),
+    ] {
+        let written = write_entry(text, Dialect::Goose, &entry).unwrap();
+        assert_eq!(written, expected, "{text}");
+        assert_eq!(write_entry(&written, Dialect::Goose, &entry).unwrap(), written);
+        assert_eq!(transport(&written, Dialect::Goose, "a"), entry.transport);
+        let removed = remove_entry(&written, Dialect::Goose, "a").unwrap();
+        assert_eq!(remove_entry(&removed, Dialect::Goose, "a").unwrap(), removed);
+        for line in text.lines().filter(|line| !line.starts_with("extensions")) {
+            assert!(removed.contains(line), "{removed}");
+        }
+    }
+    // Forms that Goose does not write are left as they are.
+    for text in ["extensions: {b: {cmd: x}}\n", "{}\n", "extensions: 5\n", "a: &x 1\nb: *x\n", "a: [\n"] {
+        assert!(write_entry(text, Dialect::Goose, &entry).is_err(), "{text}");
+    }
+    assert!(remove_entry("extensions: {b: {cmd: x}, c: {cmd: y}}\n", Dialect::Goose, "b").is_err());
+}
 
 fn transport(text: &str, dialect: Dialect, name: &str) -> ServerTransport {
     let file = ConfigFile::read_as(text, dialect).unwrap();
@@ -133,9 +199,9 @@ fn an_entry_of_another_server_gives_it_no_secrets() {
             assert_eq!(transport(&written, *dialect, name), transport_of_other, "{written}");
             assert_eq!(write_entry(&written, *dialect, &entry).unwrap(), written);
             let secret = if name == "a" {
-                ["API_KEY", "env_vars", "envFile"]
+                ["API_KEY", "env_vars", "env_keys", "envFile"]
             } else {
-                ["Bearer t", "bearer_token", "-"]
+                ["Bearer t", "bearer_token", "authorization:", "authorization:"]
             };
             assert!(!secret.iter().any(|secret| written.contains(secret)), "{written}");
         }

@@ -43,16 +43,17 @@ class Page extends HttpAgent {
     text = () => this.messages.at(-1).content;
     results = () => this.messages.filter(message => message.role === "tool").map(message => message.content);
 
-    /** Compares the messages with the log. */
-    async check() {
+    /** Compares the messages with the log. Those of several agents at once may have another order. */
+    async check(order = messages => messages) {
         const other = attached(this.threadId);
         await other.runAgent();
-        assert.deepStrictEqual(plain(this.messages), plain(other.messages));
+        assert.deepStrictEqual(order(plain(this.messages)), order(plain(other.messages)));
         assert.deepStrictEqual(plain(this.pendingInterrupts), plain(other.pendingInterrupts));
     }
 }
 
 const plain = value => JSON.parse(JSON.stringify(value));
+const byId = messages => messages.toSorted((one, other) => (one.id < other.id ? -1 : 1));
 
 const scenes = {
     async text(id) {
@@ -137,6 +138,68 @@ const scenes = {
         await page.ask("retry");
         assert.match(page.text(), /^Hello\./);
         assert.strictEqual(page.messages.length, 2);
+        await page.check();
+    },
+
+    async "a tool of the page, also with an approval at once"(id) {
+        const page = new Page(id);
+        const place = { name: "place", description: "Where the user is.", parameters: { type: "object" } };
+        await page.ask("page", { tools: [place] });
+        const [call] = page.heard.at(-1).outcome.pendingToolCallIds;
+        page.addMessage({ id: crypto.randomUUID(), role: "tool", toolCallId: call, content: "Rome" });
+        await page.ask("", { tools: [place] });
+        assert.match(page.text(), /know now: Rome$/);
+        // The client keeps the id of its own message.
+        const withoutIds = messages => messages.map(({ id: _, ...message }) => message);
+        await page.check(withoutIds);
+        await page.ask("both");
+        const resume = page.pendingInterrupts.map(({ id: interruptId, reason }) => ({
+            interruptId,
+            status: "resolved",
+            payload: reason === "input_required" ? "Oslo" : { approved: true },
+        }));
+        assert.strictEqual(resume.length, 2);
+        await page.ask("", { resume });
+        assert.match(page.text(), /know now: Oslo Invoice 7 is paid\.$/);
+        await page.check(withoutIds);
+    },
+
+    async "agents inside calls, word by word, and one that takes over"(id) {
+        const page = new Page(id);
+        await page.ask("experts");
+        const pieces = page.heard.filter(event => event.type === "TEXT_MESSAGE_CONTENT" && event.subagentRunId);
+        assert(pieces.length > 40, `${pieces.length} pieces`);
+        assert.strictEqual(page.heard.filter(event => event.type === "SUBAGENT_STARTED").length, 2);
+        assert.strictEqual(page.heard.filter(event => event.type === "SUBAGENT_FINISHED").length, 2);
+        await page.check(byId);
+        await page.ask("clerk");
+        assert(page.heard.some(event => event.type === "CUSTOM" && event.name === "transferred"));
+        await page.check(byId);
+    },
+
+    async "an answer that a guardrail has blocked"(id) {
+        const page = new Page(id);
+        await page.ask("block");
+        assert.strictEqual(page.text(), "I do not say that.");
+        await page.check();
+    },
+
+    async "a history that leaves the log"(id) {
+        const page = new Page(id);
+        await page.ask("hello");
+        const other = new Page(id, { initialMessages: page.messages });
+        await other.ask("weather");
+        await page.ask("fail");
+        assert.deepStrictEqual([page.heard.at(-1).type, page.heard.at(-1).code], ["RUN_ERROR", "history"]);
+        assert.deepStrictEqual(plain(page.messages), plain(other.messages));
+        await page.ask("hello again");
+        await page.check();
+    },
+
+    async "the state has session values"(id) {
+        const page = new Page(id, { initialState: { color: "red", secret: "forged" } });
+        await page.ask("hello");
+        assert.deepStrictEqual(page.state, { color: "red" });
         await page.check();
     },
 

@@ -168,6 +168,65 @@ const scenes = {
         await page.check();
     },
 
+    async "an answer is written again"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "hello" });
+        await page.sendMessage({ text: "weather" });
+        await page.regenerate();
+        await page.check();
+        assert.match(page.last().id, /~2\.answer$/);
+        await page.regenerate({ messageId: page.messages[1].id });
+        await page.check();
+        assert.strictEqual(page.messages.length, 2);
+        await page.sendMessage({ text: "hello again" });
+        await page.check();
+    },
+
+    async "a changed message"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "hello" });
+        await page.sendMessage({ text: "weather" });
+        await page.sendMessage({ text: "fail", messageId: page.messages[0].id });
+        await page.check();
+        assert.strictEqual(page.messages.length, 2);
+        assert.match(page.calls()[0].errorText, /Atlantis/);
+    },
+
+    async "a page tool and an approval at once"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "both" });
+        const [where, pay] = page.calls();
+        page.addToolOutput({ tool: "location", toolCallId: where.toolCallId, output: "Rome" });
+        await page.addToolApprovalResponse({ id: pay.approval.id, approved: true });
+        await page.sendMessage();
+        await page.check();
+        assert.match(page.text(), /know now: Rome Invoice 7 is paid\.$/);
+    },
+
+    async "called agents and one that takes over"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "experts" });
+        await page.check();
+        assert.match(page.calls()[0].output.response, /^one two three four/);
+        await page.sendMessage({ text: "clerk" });
+        await page.check();
+        assert(page.last().parts.some(part => part.type === "data-agent" && part.data.to === "clerk"));
+    },
+
+    async "an answer that a guardrail has blocked"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "block" });
+        assert.strictEqual(page.text(), "I do not say that.");
+        await page.check();
+    },
+
+    async "session values"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "hello" }, { body: { values: { color: "red", secret: "forged" } } });
+        assert.deepStrictEqual(await (await fetch(`${address}/${id}/values`)).json(), { color: "red" });
+        await page.check();
+    },
+
     async "a reload in mid-stream"(id) {
         const first = new Page(id);
         const answer = first.sendMessage({ text: "slow" });

@@ -9,6 +9,7 @@ use futures_core::future::BoxFuture;
 use pin_project_lite::pin_project;
 use std::borrow::Cow;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::task::{Unconstrained, unconstrained};
@@ -30,7 +31,8 @@ pub(crate) async fn run(
         return Err(ToolError::cancelled(context.known_name()));
     }
     if let Some(emitter) = context.emitter() {
-        emitter.started();
+        let normal_arguments = if emitter.includes_contents() { normal_form(tool, arguments) } else { None };
+        emitter.started(normal_arguments);
     }
     let limit = limit.and_then(Limit::from_now);
     if let Some(limit) = limit {
@@ -43,6 +45,13 @@ pub(crate) async fn run(
         },
         Err(panicked) => Err(panicked.of_call(context)),
     }
+}
+
+/// Returns the normal form of valid arguments, for listeners.
+#[cold]
+fn normal_form(tool: &dyn Tool, arguments: &str) -> Option<Arc<str>> {
+    let normal = guarded(|| tool.definition().normal_arguments(arguments, None).ok()).ok()??;
+    Some(normal.into())
 }
 
 /// Begins a call by the tool's contract: a tool that does not read its arguments itself gets their normal

@@ -3,6 +3,7 @@
 use super::gates::{LimitedResource, Permit};
 use super::settings::Settings;
 use super::span::in_current;
+use super::waits::wait;
 use crate::context::{Limit, ToolContext};
 use crate::definition::{GuardedFuture, Tool, ToolDefinition, run};
 use crate::error::{ErrorKind, ToolError};
@@ -41,15 +42,15 @@ impl Execution {
         let definition = self.tool.definition();
         let mut permits = Vec::new();
         if let Some(lane) = lane(definition, arguments) {
-            permits.push(self.acquire(lane, 1).await);
+            permits.push(self.acquire(lane, 1, context).await);
         }
         if let Some(calls) = max_concurrency(definition) {
             let tool = LimitedResource::Tool(definition.name.as_str().into());
-            permits.push(self.acquire(tool, calls).await);
+            permits.push(self.acquire(tool, calls, context).await);
         }
         // The dispatcher's comes last, so no call holds it while waiting for another resource.
         if let Some(calls) = self.settings.max_concurrency {
-            permits.push(self.acquire(LimitedResource::Dispatcher, calls).await);
+            permits.push(self.acquire(LimitedResource::Dispatcher, calls, context).await);
         }
         if definition.metadata.blocking {
             return self.run_on_blocking_pool(text, context, permits).await;
@@ -63,8 +64,16 @@ impl Execution {
 
     /// Waits until fewer than `calls` others hold the resource. Zero would wait forever, so it counts as
     /// one.
-    fn acquire(&self, resource: LimitedResource, calls: usize) -> impl Future<Output = Permit> {
-        self.settings.gates.acquire(resource, calls.max(1), self.batch)
+    async fn acquire(&self, resource: LimitedResource, calls: usize, context: &ToolContext) -> Permit {
+        let limit = calls.max(1);
+        match self.settings.gates.enter(resource, limit, self.batch) {
+            Ok(permit) => permit,
+            Err(place) => {
+                let shown = place.resource().clone();
+                let definition = self.tool.definition();
+                wait(context, |contents| shown.shown(definition, limit, contents), place).await
+            }
+        }
     }
 
     /// Runs the tool on the blocking pool.

@@ -54,22 +54,15 @@ impl Gates {
         self.batches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits until fewer than `limit` calls hold the resource.
+    /// Returns a permit, or the place in the queue while `limit` calls hold the resource.
     ///
     /// Calls of one batch are admitted in the order of arrival. Batches take turns.
-    pub(super) async fn acquire(
+    pub(super) fn enter(
         self: &Arc<Self>,
         resource: LimitedResource,
         limit: usize,
         batch: u64,
-    ) -> Permit {
-        match self.enter(resource, limit, batch) {
-            Ok(permit) => permit,
-            Err(place) => place.await,
-        }
-    }
-
-    fn enter(self: &Arc<Self>, resource: LimitedResource, limit: usize, batch: u64) -> Result<Permit, Place> {
+    ) -> Result<Permit, Place> {
         let mut gates = self.lock();
         let gate = gates.entry(resource.clone()).or_default();
         if gate.order.is_empty() && gate.inside < limit {
@@ -178,13 +171,19 @@ impl Gate {
     }
 }
 
-/// A place in a queue. Dropping it leaves the queue.
-struct Place {
+/// A place in a queue, to wait in. Dropping it leaves the queue.
+pub(super) struct Place {
     gates: Arc<Gates>,
     resource: LimitedResource,
     batch: u64,
     is_admitted: bool,
     permit: oneshot::Receiver<Permit>,
+}
+
+impl Place {
+    pub(super) fn resource(&self) -> &LimitedResource {
+        &self.resource
+    }
 }
 
 impl Future for Place {
@@ -267,7 +266,7 @@ mod tests {
         let gates = Arc::new(Gates::default());
         let first = gates.enter(LimitedResource::Dispatcher, 1, 0).ok();
         let abandoned = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
-        let mut last = pin!(gates.acquire(LimitedResource::Dispatcher, 1, 0));
+        let mut last = pin!(gates.enter(LimitedResource::Dispatcher, 1, 0).err().expect("it waits"));
         assert!(ready(last.as_mut()).is_none());
         // The permit is in the channel.
         drop(first);
@@ -285,7 +284,7 @@ mod tests {
         let first = gates.enter(LimitedResource::Dispatcher, 2, 0).ok();
         // The first call waits until no call holds the resource.
         let narrow = gates.enter(LimitedResource::Dispatcher, 1, 0).err();
-        let mut wide = pin!(gates.acquire(LimitedResource::Dispatcher, 2, 0));
+        let mut wide = pin!(gates.enter(LimitedResource::Dispatcher, 2, 0).err().expect("it waits"));
         assert!(ready(wide.as_mut()).is_none());
         drop(narrow);
         assert!(ready(wide.as_mut()).is_some());

@@ -1,7 +1,8 @@
 //! Scheduled calls: the wait for a turn, the middleware, and then the execution.
 
-use super::execution::Execution;
+use super::execution::{Execution, ordered};
 use super::turns::Turn;
+use super::waits::wait;
 use crate::context::ToolContext;
 use crate::definition::{GuardedFuture, Tool};
 use crate::error::ToolError;
@@ -24,8 +25,15 @@ impl ScheduledCall {
     pub(super) fn run<'a>(&'a mut self, context: &'a ToolContext, position: usize) -> GuardedFuture<'a> {
         let Self { execution, arguments, turns, batch, fixed_registry } = self;
         let steps = async move {
+            let definition = execution.tool.definition();
+            let mut resources = context.emitter().map(|_| ordered(definition, arguments));
             for turn in turns {
-                turn.comes().await;
+                match resources.as_mut().and_then(Iterator::next) {
+                    Some(resource) if turn.must_wait() => {
+                        wait(context, |contents| resource.shown(definition, 1, contents), turn.comes()).await;
+                    }
+                    _ => turn.comes().await,
+                }
                 if !context.may_begin() {
                     return Err(ToolError::cancelled(context.known_name()));
                 }

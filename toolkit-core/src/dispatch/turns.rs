@@ -40,6 +40,14 @@ impl Turns {
 }
 
 impl Turn {
+    /// Returns whether an earlier call for the resource has not ended.
+    pub(super) fn must_wait(&mut self) -> bool {
+        if self.before.as_mut().is_some_and(EarlierCall::has_come) {
+            self.before = None;
+        }
+        self.before.is_some()
+    }
+
     pub(super) async fn comes(&mut self) {
         while let Some(EarlierCall(end)) = &mut self.before {
             self.before = end.await.ok().flatten();
@@ -64,10 +72,7 @@ impl EarlierCall {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut before = self.before.take();
-        if before.as_mut().is_some_and(EarlierCall::has_come) {
-            before = None;
-        }
+        let before = if self.must_wait() { self.before.take() } else { None };
         if let Some(ended) = self.ended.take() {
             // Fails if no later call uses the resource.
             drop(ended.send(before));

@@ -131,6 +131,14 @@ pub enum BuildProblem {
         /// How to fix it.
         message: String,
     },
+    /// Other machines can reach a server that has no guard for them.
+    #[non_exhaustive]
+    Unguarded {
+        /// The address or the host.
+        address: String,
+        /// How to fix it.
+        message: String,
+    },
     /// A tool is not overridden and cannot be restored.
     #[non_exhaustive]
     NotOverridden {
@@ -150,6 +158,13 @@ impl BuildProblem {
     #[must_use]
     pub fn invalid_path(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::InvalidPath { path: path.into(), message: message.into() }
+    }
+
+    /// Creates the problem of a server that other machines can reach without a guard. `message` says how to
+    /// fix it.
+    #[must_use]
+    pub fn unguarded(address: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Unguarded { address: address.into(), message: message.into() }
     }
 }
 
@@ -357,6 +372,9 @@ impl fmt::Display for BuildProblem {
                 write!(f, "pattern `{pattern}` matches no tool: {message}")
             }
             Self::InvalidPath { path, message } => write!(f, "path `{path}` cannot be served: {message}"),
+            Self::Unguarded { address, message } => {
+                write!(f, "`{address}` is reachable from other machines; {message}")
+            }
             Self::NotOverridden { tool } => {
                 write!(f, "tool `{tool}` is not overridden; override it before restoring")
             }

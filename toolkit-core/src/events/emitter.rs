@@ -54,7 +54,11 @@ impl EventEmitter {
         progress.is_emitting = false;
     }
 
-    pub(crate) fn started(&self) {
+    pub(crate) fn includes_contents(&self) -> bool {
+        self.0.bus.includes_contents()
+    }
+
+    pub(crate) fn started(&self, normal_arguments: Option<Arc<str>>) {
         let mut progress = self.call_progress();
         if progress.ended {
             return;
@@ -62,7 +66,7 @@ impl EventEmitter {
         progress.attempts += 1;
         progress.coerced.clear();
         let attempt = progress.attempts;
-        self.emit_locked(progress, ToolEventKind::Started { attempt });
+        self.emit_locked(progress, ToolEventKind::Started { attempt, normal_arguments });
     }
 
     pub(crate) fn emit(&self, kind: ToolEventKind) {

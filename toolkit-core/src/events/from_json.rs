@@ -30,7 +30,15 @@ impl EventMembers {
     fn kind(mut self, name: &str) -> Result<ToolEventKind, String> {
         Ok(match name {
             "tool.call" => ToolEventKind::Called,
-            "tool.start" => ToolEventKind::Started { attempt: self.take("attempt")? },
+            "tool.start" => ToolEventKind::Started {
+                attempt: self.take("attempt")?,
+                normal_arguments: self.text("normal_arguments")?,
+            },
+            "tool.waiting" => ToolEventKind::Waiting { resource: self.all()? },
+            "tool.admitted" => {
+                ToolEventKind::Admitted { waited: self.duration("waited_ms")?, resource: self.all()? }
+            }
+            "tool.rule" => ToolEventKind::RuleDecided(self.all()?),
             "tool.progress" => ToolEventKind::Progress {
                 fraction: self.take("fraction")?,
                 message: self.text("message")?.unwrap_or_default(),
@@ -69,6 +77,11 @@ impl EventMembers {
         serde_json::from_value(value).map_err(|error| format!("`{name}`: {error}"))
     }
 
+    /// Reads a value that the members make together.
+    fn all<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_value(Value::Object(self.0)).map_err(|error| error.to_string())
+    }
+
     fn text(&mut self, name: &str) -> Result<Option<Arc<str>>, String> {
         Ok(self.take::<Option<String>>(name)?.map(Arc::from))
     }
@@ -88,6 +101,7 @@ mod tests {
     use super::*;
     use crate::call::ToolCall;
     use crate::error::{ErrorKind, Violation, ViolationKind};
+    use crate::events::{RuleDecision, RuleEffect, WaitResource};
     use proptest::prelude::*;
     use proptest::sample::select;
     use serde_json::json;
@@ -128,6 +142,27 @@ mod tests {
         )
     }
 
+    fn resource() -> impl Strategy<Value = WaitResource> {
+        prop_oneof![
+            (text(), prop::option::of(text()))
+                .prop_map(|(parameter, value)| WaitResource::Lane { parameter, value }),
+            Just(WaitResource::Exclusive),
+            any::<usize>().prop_map(|limit| WaitResource::ToolPermit { limit }),
+            any::<usize>().prop_map(|limit| WaitResource::DispatcherPermit { limit }),
+        ]
+    }
+
+    fn rule_decision() -> impl Strategy<Value = RuleDecision> {
+        let effect = select(vec![RuleEffect::Allow, RuleEffect::Deny, RuleEffect::Ask]);
+        let [reason, read] = std::array::from_fn(|_| prop::option::of(text()));
+        (effect, any::<Option<usize>>(), text(), reason, read).prop_map(
+            |(effect, rule, description, reason, read)| {
+                let normal_arguments = read.map(Arc::from);
+                RuleDecision { effect, rule, description, reason, normal_arguments }
+            },
+        )
+    }
+
     fn kind() -> impl Strategy<Value = ToolEventKind> {
         let end =
             (error(), duration(), duration(), any::<u32>(), prop::collection::vec(text(), 0..3), text())
@@ -156,7 +191,14 @@ mod tests {
         });
         prop_oneof![
             Just(ToolEventKind::Called),
-            any::<u32>().prop_map(|attempt| ToolEventKind::Started { attempt }),
+            (any::<u32>(), text()).prop_map(|(attempt, text)| ToolEventKind::Started {
+                attempt,
+                normal_arguments: Some(text.into()).filter(|_| attempt % 2 == 0),
+            }),
+            resource().prop_map(|resource| ToolEventKind::Waiting { resource }),
+            (resource(), duration())
+                .prop_map(|(resource, waited)| ToolEventKind::Admitted { resource, waited }),
+            rule_decision().prop_map(ToolEventKind::RuleDecided),
             (0.0..=1.0, text())
                 .prop_map(|(fraction, text)| ToolEventKind::Progress { fraction, message: text.into() }),
             text().prop_map(|text| ToolEventKind::ApprovalRequested { reason: text.into() }),

@@ -1,20 +1,21 @@
 //! Permissions: rules that allow, deny or ask for approval.
 
 mod checked;
+mod decided;
 mod rule;
 
 use super::{Middleware, Next, Outcome, ToolRequest};
-use crate::call::{CallId, ToolCall};
 use crate::context::{Grants, RunContext};
 use crate::definition::ToolDefinition;
 use crate::error::{BuildProblem, ToolError};
-use crate::events::ToolEventKind;
+use crate::events::{RuleDecision, RuleEffect, ToolEventKind};
 use crate::name::ToolName;
 use crate::registry::ToolRegistry;
 use checked::CheckedRules;
+pub(crate) use decided::DecidedApproval;
+pub use decided::DecidedApprovals;
 pub use rule::PermissionRule;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,53 +71,6 @@ pub enum Approval {
     /// interrupts its run until then.
     Later,
 }
-
-/// Approvals decided before their calls run.
-///
-/// Add them to a run as an [extension](RunContext::with_extension). [`Permissions`] use them and do not
-/// ask the handler.
-///
-/// An approval holds for calls with the same id, tool name and arguments, also if the tool belongs to a
-/// nested dispatcher. It does not hold for calls that a tool makes itself.
-///
-/// ```
-/// use toolkit_ai::{RunContext, ToolCall};
-/// use toolkit_ai::middleware::{Approval, DecidedApprovals};
-///
-/// let pending = ToolCall::new("call_1", "pay", r#"{"amount": 5}"#);
-/// let decided = DecidedApprovals::new().with(&pending, Approval::Approve);
-/// let run = RunContext::new().with_extension(decided);
-/// ```
-#[derive(Debug, Clone, PartialEq, Default)]
-#[must_use]
-pub struct DecidedApprovals(BTreeMap<CallId, Vec<(ToolCall, Approval)>>);
-
-impl DecidedApprovals {
-    /// Creates an empty set of approvals.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds the approval for a call, replacing an earlier one.
-    pub fn with(mut self, call: &ToolCall, approval: Approval) -> Self {
-        let of_id = self.0.entry(call.id.clone()).or_default();
-        of_id.retain(|(known, _)| !is_same(known, &call.name, call.arguments.as_str()));
-        of_id.push((call.clone(), approval));
-        self
-    }
-
-    pub(crate) fn of(&self, id: &CallId, name: &str, arguments: &str) -> Option<&Approval> {
-        let mut of_id = self.0.get(id)?.iter();
-        of_id.find(|(call, _)| is_same(call, name, arguments)).map(|(_, approval)| approval)
-    }
-}
-
-fn is_same(call: &ToolCall, name: &str, arguments: &str) -> bool {
-    call.name == name && call.arguments.as_str() == arguments
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct DecidedApproval(pub(crate) Approval);
 
 type ApprovalHandler =
     dyn Fn(ApprovalRequest) -> Pin<Box<dyn Future<Output = Approval> + Send>> + Send + Sync;
@@ -238,8 +192,43 @@ impl Permissions {
     /// Returns the decision for a call, without asking for approval.
     #[must_use]
     pub fn decide(&self, definition: &ToolDefinition, arguments: &Value) -> &Permission {
-        let rule = self.rules.iter().find(|rule| rule.applies(definition, arguments));
-        rule.map_or(&self.otherwise, |rule| &rule.permission)
+        self.permission_of(self.position(definition, arguments))
+    }
+
+    /// Returns the position of the first rule that applies.
+    fn position(&self, definition: &ToolDefinition, arguments: &Value) -> Option<usize> {
+        self.rules.iter().position(|rule| rule.applies(definition, arguments))
+    }
+
+    fn permission_of(&self, rule: Option<usize>) -> &Permission {
+        match rule.and_then(|position| self.rules.get(position)) {
+            Some(rule) => &rule.permission,
+            None => &self.otherwise,
+        }
+    }
+
+    /// Decides about a call of the model, and tells the listeners.
+    fn decide_call(&self, request: &ToolRequest, arguments: &Value) -> &Permission {
+        let rule = self.position(request.definition(), arguments);
+        let permission = self.permission_of(rule);
+        if let Some(emitter) = request.context().emitter() {
+            let (effect, reason) = match permission {
+                Permission::Allow => (RuleEffect::Allow, None),
+                Permission::Deny(reason) => (RuleEffect::Deny, Some(reason.clone())),
+                Permission::Ask(reason) => (RuleEffect::Ask, Some(reason.clone())),
+            };
+            let description = match rule.and_then(|position| self.rules.get(position)) {
+                Some(rule) => rule.description(),
+                None => "no rule applies".to_owned(),
+            };
+            let mut normal_arguments = None;
+            if emitter.includes_contents() && !arguments.is_null() {
+                normal_arguments = request.arguments_json().ok().map(Arc::from);
+            }
+            let decision = RuleDecision { effect, rule, description, reason, normal_arguments };
+            emitter.emit(ToolEventKind::RuleDecided(decision));
+        }
+        permission
     }
 
     /// Returns the names of the tools for which a strict rule comes after a more lenient rule.
@@ -352,7 +341,7 @@ impl Middleware for Permissions {
         // Rules with conditions and approvers only receive calls that can run.
         let has_conditions = self.has_conditions(request.definition());
         let mut arguments = if has_conditions { request.valid_arguments()? } else { Value::Null };
-        let reason = match self.decide(request.definition(), &arguments) {
+        let reason = match self.decide_call(request, &arguments) {
             Permission::Allow => return Ok(()),
             Permission::Deny(reason) => return Err(denied(request, reason)),
             Permission::Ask(reason) => reason.clone(),
@@ -379,9 +368,7 @@ impl Middleware for Permissions {
             Approval::Change(arguments) => {
                 request.set_arguments(arguments);
                 request.validate()?;
-                if let Permission::Deny(reason) =
-                    self.decide(request.definition(), request.arguments_value()?)
-                {
+                if let Permission::Deny(reason) = self.decide_call(request, request.arguments_value()?) {
                     return Err(denied(request, reason));
                 }
             }

@@ -2,8 +2,8 @@
 
 use super::{Account, ModelOptions};
 use crate::message::{Message, Messages, UserMessage};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use toolkit_core::{Content, Media, ToolConfig, ToolRegistry};
 
 /// A request to a model: instructions, messages, tools and options.
@@ -50,12 +50,15 @@ impl ModelRequest {
     /// Creates a request without tools that shares its messages.
     #[must_use]
     pub fn of(messages: Messages) -> Self {
+        // Agents replace both.
+        static NO_TOOLS: LazyLock<Arc<ToolRegistry>> = LazyLock::new(Arc::default);
+        static NO_OPTIONS: LazyLock<Arc<ModelOptions>> = LazyLock::new(Arc::default);
         Self {
             instructions: String::new(),
             messages,
-            tools: Arc::default(),
+            tools: NO_TOOLS.clone(),
             tool_use: ToolConfig::default(),
-            options: Arc::default(),
+            options: NO_OPTIONS.clone(),
             running: None,
             account: None,
             is_traced: false,

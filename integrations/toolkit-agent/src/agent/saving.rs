@@ -13,9 +13,6 @@ impl Run {
     /// Saves the new entries of a conversation that belongs to sessions. If the run stops meanwhile, the
     /// save is given up after five seconds.
     pub(crate) async fn save(&self, conversation: &mut Conversation) -> Result<(), AgentError> {
-        if self.is_outermost() {
-            conversation.set_spent(self.0.budget.sum_of_run());
-        }
         let journal = self.0.place.journal.as_ref().filter(|journal| conversation.is_saved_in(&journal.log));
         let Some(journal) = journal else { return Ok(()) };
         let budget = self.0.budget.clone();

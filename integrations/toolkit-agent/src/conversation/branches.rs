@@ -63,7 +63,7 @@ impl State {
         let title = self.first_title();
         self.replace_as(&branches);
         if *self.title == *title {
-            self.title = self.first_title().into();
+            self.title = self.first_title();
         }
         for (_, branch) in &branches {
             self.origin.calls.retain(|call| branch.origin.calls.contains(call));

@@ -1,6 +1,6 @@
 //! The entries of a conversation's log.
 
-use super::fork::ForkSource;
+use super::fork::{EarlierCall, ForkSource};
 use super::{Compacted, State};
 use crate::output::{AgentOutput, Spent};
 use crate::pending::Decision;
@@ -32,6 +32,14 @@ pub(crate) enum Entry {
     Snapshot(Box<State>),
     /// The conversation begins as this one does. A snapshot follows.
     Forked(ForkSource),
+    /// The conversation goes on before the input of a run.
+    Rewound {
+        #[serde(with = "crate::helpers::shared_text")]
+        run: Arc<str>,
+        /// The calls that may have run, and whose tools were not called again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<EarlierCall>,
+    },
     /// The program has added a message.
     Message(Box<Message>),
     /// The program has removed this number of oldest messages.

@@ -235,8 +235,12 @@ fn find_cut(saves: &[String], before: &ForkPoint) -> Result<Cut, String> {
             if read.node.is_empty() && matches!(read.entry, Entry::Snapshot(_)) {
                 entries.clear();
             }
+            let is_rewound = matches!(read.entry, Entry::Rewound { .. });
             whole.replay(read);
             let count = whole.state.marks.len();
+            if is_rewound {
+                entries.truncate(count);
+            }
             entries.drain(..entries.len().saturating_sub(count));
             entries.resize(count, number);
         }
@@ -297,7 +301,7 @@ impl State {
     }
 
     /// Removes the last inputs, `later` and one more, and all that follows them.
-    fn remove_last_inputs(&mut self, later: usize) {
+    pub(super) fn remove_last_inputs(&mut self, later: usize) {
         let Some(mark) = self.marks.iter().rev().nth(later) else { return };
         let index = mark.index;
         self.turn = None;

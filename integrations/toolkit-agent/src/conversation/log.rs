@@ -63,7 +63,7 @@ pub(crate) struct Position {
     pub(crate) taken: Vec<u64>,
     /// The items of the inbox with decisions, by call. The entry of the decision takes one up.
     pub(crate) decisions: BTreeMap<String, u64>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: Arc<Summary>,
     values: BTreeMap<String, Value>,
     spent: Spent,
     /// Why an entry could not be written. Nothing can be saved afterwards.
@@ -149,7 +149,10 @@ impl Position {
 
     fn reset_spent(&mut self, entry: &Entry) {
         match entry {
-            Entry::RunBegan { is_attempt: false, .. } | Entry::Resumed | Entry::Abandoned => {
+            Entry::RunBegan { is_attempt: false, .. }
+            | Entry::Resumed
+            | Entry::Abandoned
+            | Entry::Rewound { .. } => {
                 self.spent = Spent::default();
             }
             Entry::Snapshot(state) => self.spent = state.attempt_spent(),
@@ -197,9 +200,6 @@ impl Position {
     /// Puts entries that could not be saved before those that wait.
     pub(crate) fn restore(&mut self, unsaved: Unsaved) {
         let Unsaved { entries, first, taken, .. } = unsaved;
-        if entries.is_empty() {
-            return;
-        }
         self.first = first;
         self.taken.extend(taken);
         let later = mem::replace(&mut self.unsaved, entries.into_bytes());
@@ -216,7 +216,7 @@ pub(crate) struct Unsaved {
     pub(crate) entries: String,
     pub(crate) first: u64,
     pub(crate) taken: Vec<u64>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: Arc<Summary>,
 }
 
 fn append_element(unsaved: &mut Vec<u8>, element: &impl Serialize) -> Result<(), String> {

@@ -18,7 +18,7 @@ impl Conversation {
 
     /// Returns whether the conversation has the input with this id, or the run that it began.
     pub(crate) fn has_input(&self, run: &str) -> bool {
-        self.state.inputs.contains(run)
+        self.state.inputs.iter().any(|id| **id == *run)
     }
 
     /// Returns the number of attempts at the latest run.

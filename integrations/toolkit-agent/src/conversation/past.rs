@@ -120,6 +120,10 @@ impl PastEvents {
         match entry {
             Entry::Snapshot(_) => *inputs = Inputs::default(),
             Entry::Removed(count) => inputs.removed += count,
+            Entry::Rewound { .. } => {
+                let len = inputs.removed + state.history.len();
+                inputs.entries.retain(|(index, _)| *index < len);
+            }
             Entry::RunBegan { .. } | Entry::Steered { .. } | Entry::Message(_) => {
                 let added = state.history.len().saturating_sub(1);
                 inputs.entries.push((inputs.removed + added, number));

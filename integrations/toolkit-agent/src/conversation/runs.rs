@@ -35,13 +35,13 @@ impl Conversation {
     }
 
     /// Returns what lists tell of the conversation. `None` for that of a called or parallel agent.
-    pub(crate) fn summary(&self) -> Option<Summary> {
+    pub(crate) fn summary(&self) -> Option<Arc<Summary>> {
+        if !self.node.is_empty() {
+            return None;
+        }
         let State { title, origin, .. } = &self.state;
-        self.node.is_empty().then(|| Summary {
-            title: title.clone(),
-            status: self.state.status(),
-            forked_from: origin.source_ids(),
-        })
+        let (title, status) = (title.clone(), self.state.status());
+        Some(Arc::new(Summary { title, status, forked_from: origin.source_ids() }))
     }
 
     /// Records that a run works in this conversation, until the returned value is dropped.
@@ -140,7 +140,7 @@ impl Conversation {
 
     /// Returns what all runs have spent.
     ///
-    /// After a process was killed, its open model call is missing; `lost_attempts` counts these processes.
+    /// After a process was killed, its open model call is missing; [`lost_attempts`](Spent::lost_attempts) counts these processes.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let mut spent = self.state.earlier_runs;

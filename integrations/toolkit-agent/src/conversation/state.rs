@@ -7,7 +7,7 @@ use super::{Entry, Frame, InputId, RunState, Stop, Turn};
 use crate::output::{AgentOutput, Spent};
 use crate::status::{EndReason, RunStatus};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use toolkit_llm::{Message, UserMessage};
 
@@ -24,8 +24,8 @@ pub(crate) struct State {
     #[serde(skip_serializing_if = "Spent::is_zero")]
     pub(super) earlier_runs: Spent,
     /// The ids of the inputs so far.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty", with = "crate::helpers::shared_texts")]
-    pub(super) inputs: BTreeSet<Arc<str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "crate::helpers::shared_texts")]
+    pub(super) inputs: Vec<Arc<str>>,
     /// The inputs between turns, by index.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) marks: Vec<InputMark>,
@@ -60,6 +60,7 @@ impl State {
         match entry {
             Entry::Log { .. } | Entry::Forked(_) | Entry::Values { .. } => {}
             Entry::Snapshot(state) => *self = state.attached(),
+            Entry::Rewound { run, calls } => self.rewind(&run, calls, at),
             Entry::Message(message) => self.add_message(*message, at),
             Entry::Removed(count) => self.remove_first(count),
             Entry::Settled => self.settle(at),
@@ -196,10 +197,10 @@ impl State {
 
     fn add_input(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
         if self.title.is_empty() {
-            self.title = title_of(&input).into();
+            self.title = title_of(&input);
         }
         if !id.is_empty() {
-            self.inputs.insert(id);
+            self.inputs.push(id);
         }
         self.history.add(Message::User(input), at);
     }
@@ -321,18 +322,18 @@ impl State {
     }
 
     /// Returns the title that the first input gives.
-    pub(super) fn first_title(&self) -> String {
+    pub(super) fn first_title(&self) -> Arc<str> {
         match self.history.messages.first() {
             Some(Message::User(input)) => title_of(input),
-            _ => String::new(),
+            _ => Arc::default(),
         }
     }
 
     /// Gives the conversation another title, if it has that of the input at `index`.
-    fn retitle(&mut self, index: usize, title: &str) {
+    pub(super) fn retitle(&mut self, index: usize, title: &str) {
         if let Some(Message::User(input)) = self.history.messages.get(index)
             && !self.title.is_empty()
-            && *self.title == *title_of(input)
+            && self.title == title_of(input)
         {
             self.title = title.into();
         }
@@ -368,11 +369,15 @@ impl State {
 /// The most characters of a title that is the beginning of an input.
 const TITLE: usize = 60;
 
-fn title_of(input: &UserMessage) -> String {
-    let text = input.to_text();
-    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
-    match line.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
-        None => line.to_owned(),
+/// Returns the first line of an input that is not blank.
+fn title_of(input: &UserMessage) -> Arc<str> {
+    for content in &input.content {
+        let text = content.to_text();
+        let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { continue };
+        return match line.char_indices().nth(TITLE) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()).into(),
+            None => line.into(),
+        };
     }
+    Arc::default()
 }

@@ -1,6 +1,6 @@
 //! The task that works on one conversation, as long as there is work.
 
-use super::InputMode;
+use super::ClientTool;
 use super::active::{Active, Current, LocalInner};
 use super::hub::Place;
 use super::item::{DecisionItem, Inbox, InputItem, Item, Numbered, name_of_decision};
@@ -167,10 +167,15 @@ impl Worker<'_> {
             *lock(&self.active.current) = None;
             return Ok(Next::Step);
         }
+        self.prepare(&mut conversation, &item).await?;
         conversation.take_up(&[number]);
+        let tools = ClientTool::kept(&conversation);
         let agent = &self.inner.agent;
         let mut request =
             agent.run(item.input).on(&mut conversation).invocation_id(id).message_id(item.message);
+        if let Some(tools) = tools {
+            request = request.with_tools(tools);
+        }
         if let Some(limits) = self.inner.limits.clone() {
             request = request.limits(limits);
         }
@@ -179,6 +184,22 @@ impl Worker<'_> {
         }
         let ended = self.watched(request.cancellation(cancellation).owned(self.owner())).await;
         self.ended(&conversation, ended)
+    }
+
+    /// Goes back to before the input that an item takes the place of, and sets the session values of the item.
+    async fn prepare(&self, conversation: &mut Conversation, item: &InputItem) -> Result<(), StoreError> {
+        let sessions = &self.inner.sessions;
+        if conversation.can_rewind(&item.replaced) {
+            let log = sessions.store().load(self.active.key()).await?.unwrap_or_default();
+            conversation.rewind(&item.replaced, &log.entries).map_err(StoreError::new)?;
+            // Apart from the run, so that the values before its input are those of the fork.
+            sessions.save(conversation).await?;
+        }
+        for (key, value) in &item.values {
+            conversation.session_values().set(key.as_str(), value.clone());
+        }
+        ClientTool::keep(&item.tools, conversation);
+        Ok(())
     }
 
     async fn resume(
@@ -191,7 +212,11 @@ impl Worker<'_> {
         if is_cancelled {
             cancellation.cancel();
         }
+        let tools = ClientTool::kept(&conversation);
         let mut request = self.inner.agent.resume(&mut conversation).decide(decisions);
+        if let Some(tools) = tools {
+            request = request.with_tools(tools);
+        }
         if let Some(limits) = self.inner.limits.clone() {
             request = request.limits(limits);
         }
@@ -300,7 +325,7 @@ impl Worker<'_> {
 }
 
 fn has_steering(inbox: &Inbox) -> bool {
-    inbox.inputs.iter().any(|input| input.item.mode == InputMode::Steer)
+    inbox.inputs.iter().any(|input| input.item.steers())
 }
 
 /// The ear and the inbox of a run.
@@ -326,7 +351,7 @@ impl RunOwner for Owner {
             }
             for Numbered { number, id, item } in Inbox::load(&self.sessions, self.active.key()).await?.inputs
             {
-                if item.mode == InputMode::Steer && item.not_before <= now() {
+                if item.steers() && item.not_before <= now() {
                     let id = InputId { run: id.into(), message: item.message };
                     steered.push(SteeredInput { number, id, input: item.input });
                 }

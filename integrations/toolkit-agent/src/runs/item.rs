@@ -1,10 +1,12 @@
 //! The items of a conversation's inbox.
 
-use super::InputMode;
+use super::{ClientTool, InputMode};
 use crate::pending::Decision;
 use crate::session::sessions::Sessions;
 use crate::session::{ConversationKey, InboxItem, StoreError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use toolkit_llm::UserMessage;
 
 /// The content of an item.
@@ -28,6 +30,15 @@ pub(super) struct InputItem {
     /// The seconds since 1970 before which it is not read.
     #[serde(default)]
     pub(super) not_before: u64,
+    /// The input that it takes the place of, or an empty text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) replaced: String,
+    /// The session values that it sets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) values: BTreeMap<String, Value>,
+    /// The tools that the client has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<ClientTool>,
     /// A new text for each submission, by which an earlier one with the same content is known.
     #[serde(default)]
     pub(super) ticket: String,
@@ -38,12 +49,20 @@ impl InputItem {
         self.mode == InputMode::Interrupt && self.not_before <= now
     }
 
+    /// Returns whether a working run reads it. One that takes the place of another waits for the end of the run.
+    pub(super) fn steers(&self) -> bool {
+        self.mode == InputMode::Steer && self.replaced.is_empty()
+    }
+
     pub(super) fn new(input: UserMessage) -> Self {
         Self {
             input,
             mode: InputMode::default(),
             message: String::new(),
             not_before: 0,
+            replaced: String::new(),
+            values: BTreeMap::new(),
+            tools: Vec::new(),
             ticket: String::new(),
         }
     }

@@ -5,7 +5,7 @@ use super::driver::drive;
 use super::item::{DecisionItem, Inbox, Item, name_of_cancel, name_of_decision, name_of_input};
 use super::listener::Listener;
 use super::past::{Past, follow, kept_after};
-use super::{Cursor, InputMode, RunInput, RunUpdates, Runs, RunsError, Submitted};
+use super::{ClientTool, Cursor, InputMode, RunInput, RunUpdates, Runs, RunsError, Submitted};
 use crate::agent::Agent;
 use crate::conversation::Conversation;
 use crate::conversation_entry::ConversationEntry;
@@ -14,6 +14,8 @@ use crate::limits::Limits;
 use crate::pending::{Decision, Decisions, PendingCall};
 use crate::session::sessions::Sessions;
 use crate::session::{ConversationInfo, ConversationKey, RunStatus, StoreError};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use toolkit_core::RunContext;
@@ -171,11 +173,15 @@ impl Runs for LocalRuns {
         if before.has_input(&run) {
             return Ok(Submitted { run, is_new: false, behind: None });
         }
+        if !item.replaced.is_empty() && !before.can_rewind(&item.replaced) {
+            return Err(RunsError::Refused(format!("the conversation has no input `{}`", item.replaced)));
+        }
         if let Some(reason) = refusal(mode, busy(&before).as_ref())
             && !self.has_item(key, &name_of_input(&run)).await?
         {
             return Err(RunsError::Refused(reason));
         }
+        ClientTool::registry(&item.tools).map_err(RunsError::Refused)?;
         let wanted = Item::Input(item);
         let (number, kept) = self.put(key, &name_of_input(&run), &wanted).await?;
         // Read after the item was put: an earlier one is in the inbox or in the log.
@@ -270,6 +276,15 @@ impl Runs for LocalRuns {
 
     async fn status(&self, key: ConversationKey<'_>) -> Result<RunStatus, RunsError> {
         Ok(self.load(key).await?.status())
+    }
+
+    async fn queued(&self, key: ConversationKey<'_>) -> Result<Vec<String>, RunsError> {
+        let inbox = Inbox::load(&self.inner.sessions, key).await?;
+        Ok(inbox.inputs.into_iter().map(|input| input.id).collect())
+    }
+
+    async fn values(&self, key: ConversationKey<'_>) -> Result<BTreeMap<String, Value>, RunsError> {
+        Ok(self.load(key).await?.session_values().snapshot())
     }
 
     async fn entries(&self, key: ConversationKey<'_>) -> Result<Vec<ConversationEntry>, RunsError> {

@@ -62,7 +62,7 @@ impl Journal {
     pub(crate) async fn save(
         self: &Arc<Self>,
         values: SessionMap,
-        summary: Option<Summary>,
+        summary: Option<Arc<Summary>>,
         spent: impl FnOnce() -> Spent + Send + 'static,
     ) -> RunningSave {
         let mut save: BoxFuture<'static, _> = Box::pin(self.clone().append(values, summary, spent));
@@ -79,7 +79,7 @@ impl Journal {
     async fn append(
         self: Arc<Self>,
         values: SessionMap,
-        summary: Option<Summary>,
+        summary: Option<Arc<Summary>>,
         spent: impl FnOnce() -> Spent,
     ) -> Result<(), StoreError> {
         let _turn = self.log.turnstile.lock().await;
@@ -175,6 +175,8 @@ struct Restored<'a> {
 
 impl Drop for Restored<'_> {
     fn drop(&mut self) {
-        lock(&self.log.position).restore(std::mem::take(&mut self.unsaved));
+        if !self.unsaved.entries.is_empty() {
+            lock(&self.log.position).restore(std::mem::take(&mut self.unsaved));
+        }
     }
 }

@@ -97,15 +97,13 @@ impl MemoryStore {
     /// Changes a log of this version, and returns its new version.
     fn write(&self, key: ConversationKey<'_>, save: &Save<'_>, replaces: bool) -> Result<u64, StoreError> {
         let mut state = lock(&self.0);
-        if state.find(key).map_or(0, |saved| saved.log.version) != save.version {
-            return Err(StoreError::conflict(key.id));
-        }
-        state.version += 1;
-        let version = state.version;
+        let version = state.version + 1;
         if save.version == 0 {
             state.entry(key);
         }
-        let Some(saved) = state.find_mut(key) else { return Err(StoreError::conflict(key.id)) };
+        let Some(saved) = state.find_mut(key).filter(|saved| saved.log.version == save.version) else {
+            return Err(StoreError::conflict(key.id));
+        };
         if replaces {
             saved.log.entries.clear();
             saved.first.clear();
@@ -118,6 +116,7 @@ impl MemoryStore {
         saved.summary = save.summary.clone();
         let now = SystemTime::now();
         saved.times.get_or_insert((now, now)).1 = now;
+        state.version = version;
         Ok(version)
     }
 

@@ -194,6 +194,9 @@ async fn check_case<S: ConversationStore + Clone>(store: S, mode: InputMode, bef
         let submitted = submitted.unwrap();
         assert_eq!((submitted.run.as_str(), submitted.is_new), ("new", true), "{name}");
         assert_eq!(submitted.behind.is_some(), then != Then::Begins, "{name}");
+        if matches!(then, Then::Begins | Then::Interrupts) && before != Before::Dead {
+            case.until(|status| status.run() == Some("new")).await;
+        }
         // The same input again changes nothing.
         assert!(!case.submit(mode).await.unwrap().is_new, "{name}");
     }

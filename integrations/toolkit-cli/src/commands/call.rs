@@ -5,98 +5,125 @@ use crate::exit::{Exit, Failure};
 use crate::flags::{Flag, add_values, flags, to_args};
 use crate::input::Input;
 use crate::outcome;
-use crate::screen::{FAINT, NAME, OutputFormat};
+use crate::screen::{FAINT, NAME};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 use toolkit_core::definition::Tool as _;
 use toolkit_core::error::Pending;
 use toolkit_core::middleware::{Approval, DecidedApprovals};
-use toolkit_core::{
-    CancellationToken, Dispatcher, RunContext, ToolCall, ToolDefinition, ToolError, ToolResult,
-};
+use toolkit_core::{CancellationToken, Dispatcher, RunContext, ToolCall, ToolError, ToolResult};
 
 /// Runs `call`: the first word is the name of a tool, the others are its flags.
-pub(crate) async fn call(desk: &mut Desk, words: Vec<OsString>) -> Result<(), Failure> {
-    let name = words.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let tool = desk.tool(&name)?;
+pub(crate) async fn call(desk: &mut Desk, matches: &ArgMatches) -> Result<(), Failure> {
+    let (name, words) = super::words(matches);
+    let tool = desk.tool(name)?;
     let definition = tool.definition();
     let flags = flags(&definition.parameters);
-    let command = command(&desk.program, definition, &flags);
-    let matches = command.try_get_matches_from(words).map_err(super::usage)?;
-    if let Some(format) = matches.get_one::<OutputFormat>("format") {
-        desk.screen.format = *format;
-    }
-    let given = given(&matches)?;
-    let mut arguments = Map::new();
-    let mut text = given.unwrap_or_else(|| "{}".to_owned());
-    if let Ok(Value::Object(object)) = serde_json::from_str(&text) {
-        arguments = object;
-        if add_values(&flags, &matches, &mut arguments) {
-            text = Value::Object(arguments).to_string();
-        }
-    } else if add_values(&flags, &matches, &mut arguments) {
-        return Err(Failure::new(Exit::Usage, "`--args` is no JSON object, so flags cannot be added to it"));
-    }
-    let limit = matches.get_one::<f64>("timeout").map(|seconds| Duration::from_secs_f64(*seconds));
-    let call = ToolCall::new("call_1", name, text);
-    let result = approved_result(desk, &call, limit, matches.get_flag("yes")).await?;
-    let folder = matches.get_one::<String>("save").map_or(".", String::as_str);
-    outcome::write(&desk.screen, &desk.program, &result, Path::new(folder))
-}
-
-/// Returns the command of a tool. Its parameters come first in the help.
-fn command(program: &str, definition: &ToolDefinition, flags: &[Flag]) -> Command {
-    let name = definition.name.as_str();
-    let option = |id: &'static str| Arg::new(id).long(id);
     let own = [
-        option("args").value_name("JSON|FILE|-").help("All arguments as JSON; flags come on top"),
-        super::format_arg(),
-        option("save").value_name("FOLDER").help("Where images, audio and files are saved"),
-        option("timeout")
+        Arg::new("timeout")
+            .long("timeout")
             .value_name("SECONDS")
             .value_parser(seconds)
             .help("Cancels the call after this time"),
-        option("yes").action(ArgAction::SetTrue).help("Approves the call if it needs approval"),
-        option("help").short('h').action(ArgAction::Help).help("Print help"),
+        Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Approves the call if it needs approval"),
     ];
-    Command::new(name.to_owned())
-        .bin_name(format!("{program} call {name}"))
-        .about(definition.description.clone())
-        .override_usage(format!("{program} call {name} [--PARAMETER VALUE]… [OPTIONS]"))
-        .disable_help_flag(true)
-        .args(to_args(flags))
-        .args(own.map(|arg| arg.help_heading("Options of a call")))
+    let path = format!("{} call {name}", desk.program);
+    let command = command(path, &definition.description, &flags, own.into());
+    let (text, given) = arguments(desk, command, words, &flags)?;
+    let limit = given.get_one::<Duration>("timeout").copied();
+    let call = ToolCall::new("call_1", name, text);
+    let result = approved_result(desk, &call, limit, given.get_flag("yes")).await?;
+    outcome::write(&desk.screen, &desk.program, &result, folder(&given))
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
-        _ => Err("give a number of seconds above 0".to_owned()),
+/// Returns the command of a tool or a prompt. Its parameters come first in the help.
+pub(crate) fn command(path: String, about: &str, flags: &[Flag], own: Vec<Arg>) -> Command {
+    let option = |id: &'static str| Arg::new(id).long(id);
+    Command::new(path.clone())
+        .bin_name(path.clone())
+        .about(about.to_owned())
+        .override_usage(format!("{path} [--PARAMETER VALUE]… [OPTIONS]"))
+        .disable_help_flag(true)
+        .args(to_args(flags))
+        .next_help_heading("Options of a call")
+        .args([
+            option("args").value_name("JSON|FILE|-").help("All arguments as JSON; flags come on top"),
+            super::format_arg(),
+            save_arg(),
+        ])
+        .args(own)
+        .arg(option("help").short('h').action(ArgAction::Help).help("Print help"))
+}
+
+pub(crate) fn save_arg() -> Arg {
+    let save = Arg::new("save").long("save").value_name("FOLDER");
+    save.help("Where images, audio and files are saved")
+}
+
+/// Returns the folder of [`save_arg`].
+pub(crate) fn folder(matches: &ArgMatches) -> &Path {
+    Path::new(matches.get_one::<String>("save").map_or(".", String::as_str))
+}
+
+/// Returns the text of the arguments that the words give, and the options beside them.
+pub(crate) fn arguments(
+    desk: &mut Desk,
+    command: Command,
+    words: Vec<OsString>,
+    flags: &[Flag],
+) -> Result<(String, ArgMatches), Failure> {
+    let matches = command.try_get_matches_from(words).map_err(mistake)?;
+    if let Some(is_json) = super::is_json(&matches) {
+        desk.screen.is_json = is_json;
     }
+    let text = given(&matches)?.unwrap_or_else(|| "{}".to_owned());
+    let read: Result<Map<String, Value>, _> = serde_json::from_str(&text);
+    let is_object = read.is_ok();
+    let mut arguments = read.unwrap_or_default();
+    if !add_values(flags, &matches, &mut arguments) {
+        return Ok((text, matches));
+    }
+    if !is_object {
+        return Err(Failure::usage("`--args` is no JSON object, so flags cannot be added to it"));
+    }
+    Ok((Value::Object(arguments).to_string(), matches))
+}
+
+/// Other programs take `NAME=VALUE`.
+fn mistake(error: clap::Error) -> Failure {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && let Some((name, value)) = word.split_once('=')
+        && !name.starts_with('-')
+    {
+        return Failure::usage(format!("a parameter is a flag: write `--{name} {value}`, not `{word}`"));
+    }
+    super::usage(error)
+}
+
+/// Reads a time limit.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "give a number of seconds above 0".to_owned())
 }
 
 /// Returns the text of `--args`.
 fn given(matches: &ArgMatches) -> Result<Option<String>, Failure> {
     let Some(text) = matches.get_one::<String>("args") else { return Ok(None) };
     if text == "-" {
-        let mut read = String::new();
-        io::stdin().read_to_string(&mut read)?;
-        return Ok(Some(read));
+        return Ok(Some(io::read_to_string(io::stdin())?));
     }
     if text.trim_start().starts_with(['{', '[']) {
         return Ok(Some(text.clone()));
     }
     match std::fs::read_to_string(text) {
         Ok(read) => Ok(Some(read)),
-        Err(error) => {
-            let message = format!("`--args` is neither JSON nor a file: `{text}`: {error}");
-            Err(Failure::new(Exit::Usage, message))
-        }
+        Err(error) => Err(Failure::usage(format!("`--args` is neither JSON nor a file: `{text}`: {error}"))),
     }
 }
 
@@ -147,24 +174,29 @@ async fn result(dispatcher: &Dispatcher, call: &ToolCall, limit: Option<Duration
     let token = CancellationToken::new();
     let shown = with_progress(dispatcher);
     let mut running = pin!(shown.dispatch_with([call.clone()], token.clone()));
-    let late = async {
-        match limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    };
-    let is_late = tokio::select! {
+    let late = tokio::select! {
         results = &mut running => return only(results, call),
-        _ = tokio::signal::ctrl_c() => false,
-        () = late => true,
+        _ = tokio::signal::ctrl_c() => None,
+        late = passed(limit) => Some(late),
     };
     token.cancel();
     let cancelled = only(running.await, call);
-    match limit {
-        Some(limit) if is_late && cancelled.is_error() => {
+    match late {
+        Some(limit) if cancelled.is_error() => {
             ToolResult::of(call, Err(ToolError::timed_out(&call.name, limit)))
         }
         _ => cancelled,
+    }
+}
+
+/// Returns the time limit once it has passed.
+async fn passed(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
     }
 }
 

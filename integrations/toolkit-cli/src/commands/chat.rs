@@ -5,7 +5,7 @@ use super::list::list;
 use crate::desk::Desk;
 use crate::exit::{Exit, Failure};
 use crate::input::Input;
-use crate::screen::{FAINT, NAME, WARNING};
+use crate::screen::{FAINT, NAME, WARNING, end};
 use clap::{Arg, ArgMatches, Command};
 use std::fs;
 use std::io;
@@ -55,7 +55,7 @@ pub(crate) async fn chat(desk: &mut Desk, agent: &Agent, matches: &ArgMatches) -
                 let ended = exchange(desk, agent, &mut conversation, message).await;
                 save(history, &conversation)?;
                 match ended {
-                    Err(failure) if is_interactive => _ = desk.screen.end(Err(failure)),
+                    Err(failure) if is_interactive => _ = end(Err(failure)),
                     ended => ended?,
                 }
             }
@@ -69,14 +69,14 @@ fn opened(history: Option<&str>) -> Result<Conversation, Failure> {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Conversation::default()),
         Err(error) => {
-            return Err(Failure::new(Exit::Unreachable, format!("`{path}` cannot be read: {error}")));
+            return Err(Failure::unreachable(format_args!("`{path}` cannot be read: {error}")));
         }
     };
     match serde_json::from_str(&text) {
         Ok(conversation) => Ok(conversation),
         Err(error) => {
             let message = format!("`{path}` holds no conversation: {error}; choose another file");
-            Err(Failure::new(Exit::Usage, message))
+            Err(Failure::usage(message))
         }
     }
 }
@@ -85,7 +85,7 @@ fn save(history: Option<&str>, conversation: &Conversation) -> Result<(), Failur
     let Some(path) = history else { return Ok(()) };
     let text = serde_json::to_string(conversation).map_err(io::Error::from)?;
     fs::write(path, text)
-        .map_err(|error| Failure::new(Exit::Unreachable, format!("`{path}` cannot be written: {error}")))
+        .map_err(|error| Failure::unreachable(format_args!("`{path}` cannot be written: {error}")))
 }
 
 /// Sends a message, and decides about the calls that wait until the run ends.
@@ -146,7 +146,7 @@ fn failure(desk: &Desk, error: &AgentError) -> Failure {
         AgentError::Cancelled => Failure::new(Exit::Cancelled, "the answer was cancelled"),
         AgentError::Model(_) => {
             let hint = format!("the tools can be called without a model: `{} call TOOL`", desk.program);
-            Failure::new(Exit::Unreachable, format!("{error}\n{hint}"))
+            Failure::unreachable(format_args!("{error}\n{hint}"))
         }
         _ => Failure::new(Exit::Failed, error.to_string()),
     }
@@ -162,7 +162,7 @@ struct ShownRun<'a> {
 impl ShownRun<'_> {
     fn show(&mut self, event: &RunEvent) -> io::Result<()> {
         let screen = &self.desk.screen;
-        if screen.is_json() {
+        if screen.is_json {
             return screen.json(event);
         }
         match event {

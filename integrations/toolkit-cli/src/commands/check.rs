@@ -6,12 +6,14 @@ use crate::exit::{Exit, Failure};
 use crate::flags::flags;
 use crate::screen::{BAD, FAINT, WARNING};
 use anstyle::Style;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use toolkit_core::{Dispatcher, ToolDefinition};
 use toolkit_llm::ApiFormat;
 
 /// How bad a finding is, from the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Level {
     /// Calls fail, or a provider refuses the request.
     Error,
@@ -45,7 +47,7 @@ impl Level {
     }
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 struct Finding {
     level: Level,
     tool: Option<String>,
@@ -155,12 +157,8 @@ pub(crate) fn check(desk: &Desk, apis: &[&str], limit: Level) -> Result<(), Fail
 }
 
 fn write(desk: &Desk, findings: &[Finding], tools: usize) -> Result<(), Failure> {
-    if desk.screen.is_json() {
-        let mut entries: Vec<Value> = Vec::new();
-        for Finding { level, tool, message, apis } in findings {
-            entries.push(json!({"level": level.name(), "tool": tool, "message": message, "apis": apis}));
-        }
-        desk.screen.json(&json!({"tools": tools, "findings": entries}))?;
+    if desk.screen.is_json {
+        desk.screen.json(&json!({"tools": tools, "findings": findings}))?;
         return Ok(());
     }
     for Finding { level, tool, message, apis } in findings {

@@ -10,7 +10,7 @@ use std::env;
 use std::path::PathBuf;
 use toolkit_mcp_config::{Dialect, ServerEntry, ServerTransport, remove_entry, write_entry};
 
-const CLIENTS: [(&str, Dialect); 12] = [
+const CLIENTS: [(&str, Dialect); 13] = [
     ("amp", Dialect::Amp),
     ("claude-code", Dialect::ClaudeCode),
     ("claude-desktop", Dialect::ClaudeDesktop),
@@ -19,6 +19,7 @@ const CLIENTS: [(&str, Dialect); 12] = [
     ("copilot", Dialect::CopilotCli),
     ("cursor", Dialect::Cursor),
     ("gemini", Dialect::GeminiCli),
+    ("goose", Dialect::Goose),
     ("opencode", Dialect::OpenCode),
     ("vscode", Dialect::VsCode),
     ("windsurf", Dialect::Windsurf),
@@ -50,15 +51,11 @@ pub(crate) fn commands() -> [Command; 2] {
     ]
 }
 
-fn wrong(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message)
-}
-
 pub(crate) async fn run(desk: &Desk, command: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let text = |id: &str| matches.get_one::<String>(id).map(String::as_str);
     let client = text("client").unwrap_or_default();
     let Some((_, dialect)) = CLIENTS.iter().find(|(name, _)| *name == client) else {
-        return Err(wrong(format!("client `{client}` not found")));
+        return Err(Failure::usage(format!("client `{client}` not found")));
     };
     let path = match text("file") {
         Some(file) => PathBuf::from(file),
@@ -88,13 +85,13 @@ pub(crate) async fn run(desk: &Desk, command: &str, matches: &ArgMatches) -> Res
 }
 
 fn client_file(client: &str, dialect: Dialect, is_project: bool) -> Result<PathBuf, Failure> {
-    if is_project {
-        let found = dialect.project_file(&env::current_dir()?);
-        return found
-            .ok_or_else(|| wrong(format!("`{client}` reads no file of a project; leave out `--project`")));
-    }
-    let home = env::home_dir().and_then(|home| dialect.user_file(&home));
-    home.ok_or_else(|| wrong(format!("the file of `{client}` is not known here; name it with `--file`")))
+    let (found, cure) = if is_project {
+        (dialect.project_file(&env::current_dir()?), "reads no file of a project; leave out `--project`")
+    } else {
+        let found = env::home_dir().and_then(|home| dialect.user_file(&home));
+        (found, "has no known file here; name it with `--file`")
+    };
+    found.ok_or_else(|| Failure::usage(format!("`{client}` {cure}")))
 }
 
 /// Returns the entry: the absolute path of this program, as a server over standard input and output.
@@ -114,7 +111,7 @@ fn entry(client: &str, dialect: Dialect, name: &str, matches: &ArgMatches) -> Re
                     Some(reference) => (variable.as_str(), reference),
                     None => {
                         let cure = format!("give its value with `--env {variable}=…`");
-                        return Err(wrong(format!("`{client}` does not replace variables; {cure}")));
+                        return Err(Failure::usage(format!("`{client}` does not replace variables; {cure}")));
                     }
                 },
             };
@@ -152,7 +149,7 @@ fn report(
     let path = file.path.display().to_string();
     let is_changed = saved.is_some();
     let backup = saved.and_then(|saved| saved.backup).map(|backup| backup.display().to_string());
-    if desk.screen.is_json() {
+    if desk.screen.is_json {
         desk.screen.json(&json!({
             "client": client, "server": name, "file": path, "changed": is_changed, "backup": backup,
         }))?;

@@ -3,7 +3,7 @@
 use crate::desk::Desk;
 use crate::exit::Failure;
 use crate::facts::{hints, labels, summary, tokens};
-use crate::screen::{FAINT, NAME};
+use crate::screen::FAINT;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use toolkit_core::{ToolDefinition, ToolTag};
@@ -27,7 +27,7 @@ pub(crate) fn list(desk: &Desk) -> Result<(), Failure> {
             sum += tokens(definition);
         }
     }
-    if desk.screen.is_json() {
+    if desk.screen.is_json {
         let tools: Vec<Value> =
             listed.iter().map(|(definition, reason)| entry(definition, *reason)).collect();
         desk.screen.json(&json!({"tools": tools, "tokens": sum}))?;
@@ -40,7 +40,7 @@ pub(crate) fn list(desk: &Desk) -> Result<(), Failure> {
     let mut count = 0;
     for (namespace, tools) in &by_namespace {
         if let Some(namespace) = namespace {
-            desk.screen.line(format_args!("{NAME}{namespace}{NAME:#}"))?;
+            desk.screen.heading(0, namespace, &[])?;
         }
         let indent = if namespace.is_some() { 2 } else { 0 };
         for (definition, reason) in tools {
@@ -59,15 +59,9 @@ fn write(
     definition: &ToolDefinition,
     reason: Option<&str>,
 ) -> Result<(), Failure> {
-    let margin = " ".repeat(indent);
-    let name = &definition.name;
     let mut notes = labels(definition);
     notes.push(format!("{} tokens", tokens(definition)));
-    desk.screen.line(format_args!(
-        "{margin}{NAME}{}{NAME:#}  {FAINT}{}{FAINT:#}",
-        name.as_str(),
-        notes.join(", ")
-    ))?;
+    desk.screen.heading(indent, definition.name.as_str(), &notes)?;
     desk.screen.paragraph(indent + 4, summary(definition))?;
     if let Some(reason) = reason {
         desk.screen.paragraph(indent + 4, &format!("disabled: {reason}"))?;

@@ -1,7 +1,7 @@
 //! `serve`: the tools as an MCP server.
 
 use crate::desk::Desk;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use clap::{ArgMatches, Command};
 use toolkit_mcp::McpError;
 use toolkit_mcp::server::McpServer;
@@ -51,7 +51,7 @@ async fn serve_http(desk: &Desk, server: McpServer, matches: &ArgMatches) -> Res
             Ok(token) if !token.is_empty() => server.with_bearer_token(token),
             _ => {
                 let message = format!("the environment variable `{name}` of `--token-env` is not set");
-                return Err(Failure::new(Exit::Usage, message));
+                return Err(Failure::usage(message));
             }
         },
     };
@@ -62,5 +62,5 @@ async fn serve_http(desk: &Desk, server: McpServer, matches: &ArgMatches) -> Res
 }
 
 fn failure(error: McpError) -> Failure {
-    Failure::new(Exit::Unreachable, error.to_string())
+    Failure::unreachable(error.to_string())
 }

@@ -16,7 +16,7 @@ pub(crate) fn show(desk: &Desk, name: &str, api_name: Option<&str>) -> Result<()
     let tool = desk.tool(name)?;
     match api_name {
         Some(api_name) => show_for(desk, tool.definition(), api(api_name)?),
-        None if desk.screen.is_json() => show_json(desk, tool.definition()),
+        None if desk.screen.is_json => show_json(desk, tool.definition()),
         None => show_text(desk, tool.definition()),
     }
 }
@@ -24,7 +24,7 @@ pub(crate) fn show(desk: &Desk, name: &str, api_name: Option<&str>) -> Result<()
 /// The JSON goes to the standard output also as text, so that it can be saved; the losses go beside it.
 fn show_for(desk: &Desk, definition: &ToolDefinition, format: ApiFormat) -> Result<(), Failure> {
     let (value, report) = encoded(&desk.dispatcher.registry(), definition, format);
-    if desk.screen.is_json() {
+    if desk.screen.is_json {
         let mut shown = json!({"api": format.name(), "definition": value});
         shown["report"] = report_json(&report);
         desk.screen.json(&shown)?;

@@ -1,7 +1,7 @@
 //! Questions of a server to the user, asked in the terminal.
 
 use crate::input::Input;
-use crate::screen::{FAINT, NAME, OutputFormat, Screen};
+use crate::screen::{FAINT, NAME, Screen};
 use serde_json::{Map, Value};
 use std::io;
 use toolkit_mcp::client::{ElicitationAnswer, ElicitationHandler, ElicitationKind, ElicitationRequest};
@@ -15,7 +15,7 @@ pub(crate) struct TerminalQuestions {
 
 impl TerminalQuestions {
     pub(crate) fn new(input: Input) -> Self {
-        Self { input, screen: Screen::new(OutputFormat::Text) }
+        Self { input, screen: Screen::new(false) }
     }
 
     async fn ask(&self, request: &ElicitationRequest) -> io::Result<ElicitationAnswer> {

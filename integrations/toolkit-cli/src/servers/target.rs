@@ -1,11 +1,11 @@
 //! The server that the user names: a command, a URL or an entry of a configuration file.
 
 use super::questions::TerminalQuestions;
-use crate::exit::{Exit, Failure};
+use crate::commands::call::seconds;
+use crate::exit::Failure;
 use crate::screen::Screen;
 use clap::{Arg, ArgAction, ArgMatches};
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::time::Duration;
 use toolkit_mcp::client::{McpClient, McpClientBuilder, McpCommand};
 use toolkit_mcp::config::{ConfigFile, ServerEntry, ServerTransport, client_builder};
@@ -14,7 +14,10 @@ fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help).help_heading("Server").global(true)
 }
 
-/// The options that name a server.
+/// Options that stand before `call TOOL`, because what follows is for the tool.
+pub(crate) const OPTIONS: [&str; 5] = ["--url", "--header", "--config", "--server", "--env"];
+
+/// The options that name a server, and the time for it.
 pub(crate) fn server_args() -> Vec<Arg> {
     vec![
         option("url", "URL", "A server over HTTP").conflicts_with("config"),
@@ -23,13 +26,9 @@ pub(crate) fn server_args() -> Vec<Arg> {
         option("server", "NAME", "The server in the file, if it has several"),
         option("env", "NAME[=VALUE]", "A variable for the command after `--`; may be repeated")
             .action(ArgAction::Append),
-        option("connect-timeout", "SECONDS", "The time to connect, 90 by default")
-            .value_parser(clap::value_parser!(u64).range(1..)),
+        option("timeout", "SECONDS", "The time for everything, without which it has 90 to connect")
+            .value_parser(seconds),
     ]
-}
-
-fn wrong(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message)
 }
 
 fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
@@ -53,12 +52,19 @@ pub(crate) async fn connect(
         ([], Some(url), None) => of_entry(&url_server(url, &texts(matches, "header"))?)?,
         ([], None, Some(path)) => configured(screen, path, matches.get_one::<String>("server"))?,
         ([], None, None) => {
-            return Err(wrong("name a server: a command after `--`, `--url URL` or `--config FILE`"));
+            return Err(Failure::usage(
+                "name a server: a command after `--`, `--url URL` or `--config FILE`",
+            ));
         }
-        _ => return Err(wrong("name one server: a command after `--`, `--url URL` or `--config FILE`")),
+        _ => {
+            return Err(Failure::usage(
+                "name one server: a command after `--`, `--url URL` or `--config FILE`",
+            ));
+        }
     };
-    if let Some(seconds) = matches.get_one::<u64>("connect-timeout") {
-        builder = builder.connect_timeout(Duration::from_secs(*seconds));
+    if let Some(limit) = matches.get_one::<Duration>("timeout") {
+        // The limit of the whole run ends first.
+        builder = builder.connect_timeout(*limit * 2);
     }
     let client = builder
         .client_info("toolkit", env!("CARGO_PKG_VERSION"))
@@ -66,7 +72,7 @@ pub(crate) async fn connect(
         .elicitation(questions)
         .connect()
         .await;
-    client.map_err(unreachable)
+    client.map_err(Failure::unreachable)
 }
 
 fn with_env(command: McpCommand, variables: &[String]) -> Result<McpCommand, Failure> {
@@ -76,7 +82,9 @@ fn with_env(command: McpCommand, variables: &[String]) -> Result<McpCommand, Fai
             Some((name, value)) => (name, OsString::from(value)),
             None => match std::env::var_os(variable) {
                 Some(value) => (variable.as_str(), value),
-                None => return Err(wrong(format!("the variable `{variable}` of `--env` is not set"))),
+                None => {
+                    return Err(Failure::usage(format!("the variable `{variable}` of `--env` is not set")));
+                }
             },
         };
         command = command.env(name, value);
@@ -90,7 +98,7 @@ fn url_server(url: &str, headers: &[String]) -> Result<ServerEntry, Failure> {
         for header in headers {
             match header.split_once(':') {
                 Some((name, value)) => given.insert(name.trim().to_owned(), value.trim().to_owned()),
-                None => return Err(wrong("`--header` has the form `NAME: VALUE`")),
+                None => return Err(Failure::usage("`--header` has the form `NAME: VALUE`")),
             };
         }
     }
@@ -98,16 +106,12 @@ fn url_server(url: &str, headers: &[String]) -> Result<ServerEntry, Failure> {
 }
 
 fn of_entry(entry: &ServerEntry) -> Result<McpClientBuilder, Failure> {
-    client_builder(entry, |name| std::env::var(name).ok()).map_err(unreachable)
-}
-
-fn unreachable(error: impl Display) -> Failure {
-    Failure::new(Exit::Unreachable, error.to_string())
+    client_builder(entry, |name| std::env::var(name).ok()).map_err(Failure::unreachable)
 }
 
 /// Returns a client for one server of a configuration file.
 fn configured(screen: &Screen, path: &str, name: Option<&String>) -> Result<McpClientBuilder, Failure> {
-    let file = ConfigFile::open(path).map_err(unreachable)?;
+    let file = ConfigFile::open(path).map_err(Failure::unreachable)?;
     for issue in file.issues() {
         screen.note(format_args!("note: {issue}"))?;
     }
@@ -120,17 +124,24 @@ fn chosen<'a>(file: &'a ConfigFile, path: &str, name: Option<&String>) -> Result
     let Some(name) = name else {
         return match file.servers() {
             [only] => Ok(only),
-            _ => Err(wrong(format!("choose a server of `{path}` with `--server`: {}", names.join(", ")))),
+            _ => Err(Failure::usage(format!(
+                "choose a server of `{path}` with `--server`: {}",
+                names.join(", ")
+            ))),
         };
     };
     for failure in file.failures() {
         if failure.server() == name {
-            return Err(unreachable(failure));
+            return Err(Failure::unreachable(failure));
         }
     }
     match file.servers().iter().find(|server| server.name == *name) {
-        Some(server) if server.is_disabled => Err(wrong(format!("server `{name}` is disabled in `{path}`"))),
+        Some(server) if server.is_disabled => {
+            Err(Failure::usage(format!("server `{name}` is disabled in `{path}`")))
+        }
         Some(server) => Ok(server),
-        None => Err(wrong(format!("server `{name}` not found in `{path}`; it has {}", names.join(", ")))),
+        None => {
+            Err(Failure::usage(format!("server `{name}` not found in `{path}`; it has {}", names.join(", "))))
+        }
     }
 }

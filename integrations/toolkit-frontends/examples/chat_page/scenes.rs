@@ -5,7 +5,8 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
-use toolkit_agent::Agent;
+use toolkit_agent::guardrail::{GuardContext, Guardrail, Verdict};
+use toolkit_agent::{Agent, AgentOutput};
 use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
@@ -64,6 +65,14 @@ impl Scenes {
             "weather" => calls(&[("forecast", r#"{"city": "Rome"}"#), ("forecast", r#"{"city": "Oslo"}"#)]),
             "fail" => calls(&[("forecast", r#"{"city": "Atlantis"}"#)]),
             "where" => calls(&[("location", "{}")]),
+            "both" => calls(&[("location", "{}"), ("pay", r#"{"invoice": 7}"#)]),
+            "experts" => {
+                let requests = [r#"{"request": "slow"}"#, r#"{"request": "weather"}"#];
+                calls(&[("expert", requests[0]), ("expert", requests[1])])
+            }
+            "clerk" => calls(&[("transfer_to_agent", r#"{"agent_name": "clerk"}"#)]),
+            "block" => text_of("The password is 4711."),
+            "page" => calls(&[("place", "{}")]),
             "retry" if self.breaks.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => {
                 let mut pieces = text_of("This is taken back. ");
                 pieces.pop();
@@ -71,7 +80,9 @@ impl Scenes {
                 pieces
             }
             "slow" => text_of(&"one two three four ".repeat(10)),
-            _ => text_of("Hello. Send me pay, twice, weather, fail, where, retry or slow."),
+            _ => text_of(
+                "Hello. Send me pay, twice, weather, fail, where, both, experts, clerk, block, retry or slow.",
+            ),
         }
     }
 }
@@ -123,17 +134,34 @@ impl ChatModel for Scenes {
     }
 }
 
+/// Creates the model, which waits this long before each piece of an answer.
+pub(crate) fn scenes(pause: Duration) -> Scenes {
+    Scenes { pause, breaks: AtomicU32::new(0) }
+}
+
 /// Creates the agent. A model of a provider takes the place of the scripted one.
 pub(crate) fn agent(pause: Duration) -> Result<Agent, Box<dyn Error>> {
-    let model = Scenes { pause, breaks: AtomicU32::new(0) };
+    let expert = Agent::builder(scenes(pause)).name("expert").tools(tools![forecast]).build()?;
+    let clerk = Agent::builder(scenes(pause)).name("clerk").build()?;
+    let mut tools = ToolRegistry::from_tools([expert.to_tool()?])?;
+    tools.register_all(tools![pay, forecast, location])?;
+    let secrets = Guardrail::new("secrets", |answer: &AgentOutput, _: &GuardContext| {
+        if answer.text.contains("password") {
+            return Verdict::Block("I do not say that.".to_owned());
+        }
+        Verdict::Pass
+    });
     let permissions = Permissions::new()
         .rule(PermissionRule::ask("it costs money").for_tag(ToolTag::Destructive))
         .rule(PermissionRule::allow())
         .decide_later();
     let retry = ModelRetry::new(3).with_pauses(Duration::from_millis(10), Duration::from_secs(1));
-    Ok(Agent::builder(model)
-        .tools(tools![pay, forecast, location])
+    Ok(Agent::builder(scenes(pause))
+        .tools(tools)
+        .sub_agent(clerk)
         .middleware(permissions)
         .retry(retry)
+        .guardrail(secrets)
+        .hold_text(false) // shown at once, and taken back if it is blocked
         .build()?)
 }

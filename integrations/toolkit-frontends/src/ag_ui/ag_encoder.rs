@@ -2,18 +2,24 @@
 
 mod ag_end;
 mod ag_parts;
+mod ag_voice;
 
 use super::AgEvent;
-use ag_parts::custom;
+use super::ag_shown::ShownMessages;
+pub(super) use ag_parts::result_id;
+use ag_parts::{before, custom};
+pub(super) use ag_voice::reasoning_id;
+use ag_voice::{AgPiece, AgVoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::mem;
 use toolkit_agent::{RunEvent, RunOutput};
+use toolkit_core::ToolResult;
 
 /// Folds the events of one run into those of AG-UI.
 ///
-/// It makes the same messages from live events and from those of the log. What an agent inside a call or a parallel agent
-/// writes comes when its message is complete.
+/// It makes the same messages from live events and from those of the log. Only the order of messages that several agents
+/// write at the same time may be another one.
 ///
 /// ```
 /// use toolkit_frontends::ag_ui::{AgEncoder, AgEvent};
@@ -38,28 +44,26 @@ pub struct AgEncoder {
     thread: String,
     /// The id that the client gave to the exchange.
     exchange: String,
-    /// The text or the reasoning that is being written, by its message.
-    open: Option<(AgPiece, String)>,
-    /// The unfinished message, of which a retry takes back what was shown.
-    unfinished: Option<String>,
+    /// The agents that write, each with its latest message.
+    voices: Vec<AgVoice>,
+    /// Results of calls whose message is shown later, because a guardrail has to see it.
+    early: BTreeMap<String, ToolResult>,
     calls: BTreeMap<String, AgCall>,
     /// The agents inside calls, and the parallel ones, by their path.
     subagents: BTreeMap<String, String>,
     /// How often the run has waited. A subagent that waited has another id afterwards.
     waits: usize,
+    /// Whether messages inside calls may be missing, because a snapshot came before they were saved.
+    is_incomplete: bool,
     end: Option<AgEvent>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AgPiece {
-    Text,
-    Reasoning,
 }
 
 /// How much of a call was shown.
 #[derive(Debug, Clone, Default)]
 struct AgCall {
     tool: String,
+    /// The agent inside a call that makes it.
+    subagent: Option<String>,
     arguments: String,
     is_shown: bool,
     is_complete: bool,
@@ -72,11 +76,12 @@ impl AgEncoder {
         Self {
             thread: thread.into(),
             exchange: exchange.into(),
-            open: None,
-            unfinished: None,
+            voices: Vec::new(),
+            early: BTreeMap::new(),
             calls: BTreeMap::new(),
             subagents: BTreeMap::new(),
             waits: 0,
+            is_incomplete: false,
             end: None,
         }
     }
@@ -87,26 +92,38 @@ impl AgEncoder {
         AgEvent::RunStarted { thread_id: self.thread.clone(), run_id: self.exchange.clone() }
     }
 
-    /// Returns whether an event takes back what was shown, so that the page needs a snapshot after [`close`](Self::close).
+    /// Takes back the message that a retry begins again, or that a guardrail has replaced. `None` if nothing was shown of it.
+    /// Otherwise the page needs a snapshot after these events, before those of [`event`](Self::event).
     #[must_use]
-    pub fn takes_back(&self, event: &RunEvent) -> bool {
-        matches!(event, RunEvent::ModelRetried { within, .. } if within.is_empty())
-            && self.unfinished.is_some()
+    pub fn take_back(&mut self, event: &RunEvent) -> Option<Vec<AgEvent>> {
+        let index = self.voices.iter().position(|voice| voice.is_taken_back(event))?;
+        let events = self.interrupt();
+        let voice = self.voices.remove(index);
+        let prefix = format!("{}.", voice.message);
+        self.calls.retain(|key, _| !key.starts_with(&prefix));
+        self.is_incomplete |= !voice.within.is_empty();
+        Some(events)
     }
 
-    /// Ends what is being written, and forgets the unfinished message.
-    #[must_use]
-    pub fn close(&mut self) -> Vec<AgEvent> {
+    /// Ends what is being written, and forgets the messages that the page does not keep: they are told again.
+    pub(super) fn go_back(&mut self, kept: &ShownMessages) -> Vec<AgEvent> {
+        let events = self.interrupt();
+        self.voices.clear();
+        self.calls.retain(|key, _| kept.has(before(key, '.')));
+        events
+    }
+
+    /// Ends what is being written. It is begun again with its next piece.
+    fn interrupt(&mut self) -> Vec<AgEvent> {
         let mut events = Vec::new();
-        self.close_piece(&mut events);
+        for voice in &mut self.voices {
+            voice.interrupt(&mut events);
+        }
         for (key, call) in &mut self.calls {
             if call.is_shown && !mem::replace(&mut call.is_complete, true) {
-                events.push(AgEvent::ToolCallEnd { tool_call_id: key.clone(), subagent_run_id: None });
+                let subagent_run_id = call.subagent.clone();
+                events.push(AgEvent::ToolCallEnd { tool_call_id: key.clone(), subagent_run_id });
             }
-        }
-        if let Some(message) = self.unfinished.take() {
-            let prefix = format!("{message}.");
-            self.calls.retain(|key, _| !key.starts_with(&prefix));
         }
         events
     }
@@ -117,38 +134,41 @@ impl AgEncoder {
         let mut events = Vec::new();
         self.end = None;
         match event {
-            RunEvent::Text { message_id, text, within, .. } if within.is_empty() => {
-                self.piece(message_id, AgPiece::Text, text, &mut events);
+            RunEvent::Text { agent, message_id, text, within, .. } => {
+                let voice = self.voice(agent, message_id, within, &mut events);
+                voice.piece(AgPiece::Text, text, &mut events);
             }
-            RunEvent::Reasoning { message_id, text, within, .. } if within.is_empty() => {
-                self.piece(message_id, AgPiece::Reasoning, text, &mut events);
+            RunEvent::Reasoning { agent, message_id, text, within, .. } if within.is_empty() => {
+                let voice = self.voice(agent, message_id, within, &mut events);
+                voice.piece(AgPiece::Reasoning, text, &mut events);
             }
-            RunEvent::CallStarted { message_id, key, tool, within, .. } => {
-                let call = AgCall { tool: tool.clone(), ..AgCall::default() };
+            RunEvent::CallStarted { agent, message_id, key, tool, within, .. } => {
+                let voice = self.voice(agent, message_id, within, &mut events);
+                voice.close(&mut events);
+                let subagent = voice.subagent.clone();
+                let call = AgCall { tool: tool.clone(), subagent, ..AgCall::default() };
                 self.calls.insert(key.to_string(), call);
-                if within.is_empty() {
-                    self.unfinished = Some(message_id.to_string());
-                    self.close_piece(&mut events);
-                    self.show_call(key, None, &mut events);
-                }
+                self.show_call(key, &mut events);
             }
-            RunEvent::CallArguments { key, piece, within, .. } => {
-                let call = self.calls.entry(key.to_string()).or_default();
-                call.arguments.push_str(piece);
-                if within.is_empty() && call.is_shown {
-                    let tool_call_id = key.to_string();
-                    events.push(AgEvent::ToolCallArgs {
-                        tool_call_id,
-                        delta: piece.clone(),
-                        subagent_run_id: None,
-                    });
-                }
+            RunEvent::CallArguments { key, piece, .. } => {
+                let Some(call) = self.calls.get(&**key).filter(|call| !call.is_complete) else {
+                    return events;
+                };
+                let (tool_call_id, subagent_run_id) = (key.to_string(), call.subagent.clone());
+                events.push(AgEvent::ToolCallArgs { tool_call_id, delta: piece.clone(), subagent_run_id });
             }
             RunEvent::Message { message_id, message, within, .. } => {
-                self.message(message_id, message, !within.is_empty(), &mut events);
+                self.message(message_id, message, within, &mut events);
+            }
+            RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
+                self.early.insert(key.to_string(), (**result).clone());
             }
             RunEvent::Result { key, result, .. } => self.result(key, result, &mut events),
-            RunEvent::AnswerBroken { within, .. } if within.is_empty() => self.unfinished = None,
+            RunEvent::AnswerBroken { within, .. } => {
+                if let Some(voice) = self.voices.iter_mut().find(|voice| voice.within == *within) {
+                    voice.finish(&mut events);
+                }
+            }
             RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut events),
             RunEvent::Finished { output, .. } => {
                 self.end_subagents(&json!({"type": "success"}), &mut events);
@@ -160,6 +180,11 @@ impl AgEncoder {
         events
     }
 
+    /// Returns whether the page needs a snapshot at the end, when all is saved.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
     /// Returns whether the latest event has ended the run, or lets it wait.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -169,7 +194,7 @@ impl AgEncoder {
     /// Returns the events that end the exchange.
     #[must_use]
     pub fn finish(&mut self) -> Vec<AgEvent> {
-        let mut events = self.close();
+        let mut events = self.interrupt();
         self.end_subagents(&json!({"type": "success"}), &mut events);
         let nothing = RunOutput::default();
         let end = self.end.take();

@@ -88,6 +88,8 @@ pub enum AgEvent {
     },
     /// All messages, in place of those that the page has.
     MessagesSnapshot { messages: Vec<AgMessage> },
+    /// The session values that the page may read.
+    StateSnapshot { snapshot: Value },
     /// An agent inside a call, or a parallel one, begins.
     SubagentStarted {
         subagent_run_id: String,

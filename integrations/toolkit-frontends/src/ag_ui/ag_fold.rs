@@ -17,12 +17,9 @@ impl AgEvent {
     pub fn apply_to(&self, messages: &mut Vec<AgMessage>) {
         match self {
             Self::TextMessageStart { message_id, role, subagent_run_id } => {
-                let message = find(messages, message_id, role, subagent_run_id.as_deref());
-                message["content"] = json!("");
+                begin(messages, message_id, role, subagent_run_id.as_deref());
             }
-            Self::ReasoningMessageStart { message_id, role } => {
-                find(messages, message_id, role, None)["content"] = json!("");
-            }
+            Self::ReasoningMessageStart { message_id, role } => begin(messages, message_id, role, None),
             Self::TextMessageContent { message_id, delta, .. }
             | Self::ReasoningMessageContent { message_id, delta } => {
                 if let Value::String(text) = &mut find(messages, message_id, "assistant", None)["content"] {
@@ -47,6 +44,14 @@ impl AgEvent {
             Self::MessagesSnapshot { messages: all } => messages.clone_from(all),
             _ => {}
         }
+    }
+}
+
+/// Begins a message, or goes on with it.
+fn begin(messages: &mut Vec<AgMessage>, id: &str, role: &str, subagent: Option<&str>) {
+    let content = &mut find(messages, id, role, subagent)["content"];
+    if content.is_null() {
+        *content = json!("");
     }
 }
 

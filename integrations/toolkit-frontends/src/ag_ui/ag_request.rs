@@ -1,17 +1,19 @@
 //! What a client of AG-UI sends.
 
 use crate::page_error::PageError;
+use crate::page_runs::PageInput;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use toolkit_agent::Decision;
 use toolkit_agent::PendingCall;
-use toolkit_agent::runs::RunInput;
+use toolkit_agent::runs::ClientTool;
 use toolkit_core::Content;
 use toolkit_core::error::Pending;
 use toolkit_core::output::{Media, MediaData};
 use toolkit_llm::UserMessage;
 
-/// The input of a run, as far as it is read: tools, context and state of a client are not.
+/// The input of a run, as far as it is read: the context of a client is not.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AgRequest {
@@ -21,6 +23,11 @@ pub(super) struct AgRequest {
     messages: Vec<AgClientMessage>,
     #[serde(default)]
     pub(super) resume: Vec<ResumeEntry>,
+    #[serde(default)]
+    pub(super) tools: Vec<ClientTool>,
+    /// An object with the values of the session, or anything else.
+    #[serde(default)]
+    state: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,8 +52,18 @@ pub(super) struct ResumeEntry {
 }
 
 impl AgRequest {
-    /// Returns the user's messages at the end of the history, each with its id as the run.
-    pub(super) fn inputs(&self) -> Result<Vec<RunInput>, PageError> {
+    /// Returns the session values of the client.
+    pub(super) fn values(&self) -> BTreeMap<String, Value> {
+        self.state.as_object().map(|state| state.clone().into_iter().collect()).unwrap_or_default()
+    }
+
+    /// Returns the ids of all messages.
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.messages.iter().map(|message| message.id.as_str()).collect()
+    }
+
+    /// Returns the user's messages at the end of the history.
+    pub(super) fn inputs(&self) -> Result<Vec<PageInput>, PageError> {
         let mut inputs = Vec::new();
         for message in self.messages.iter().rev() {
             if message.role != "user" {
@@ -59,32 +76,41 @@ impl AgRequest {
     }
 
     /// Returns the decisions of the resume, and the results of tools of the page at the end of the history.
-    pub(super) fn decisions(&self, pending: &[PendingCall]) -> Vec<(String, Option<Decision>)> {
+    pub(super) fn decisions(&self, pending: &[PendingCall]) -> Vec<(String, Decision)> {
         let mut decisions = Vec::new();
         for entry in &self.resume {
             let waiting = pending.iter().find(|call| call.id == entry.interrupt_id);
-            let decision = waiting.map(|call| entry.decision(&call.reason));
+            let decision = entry.decision(waiting.map(|call| &call.reason));
             decisions.push((entry.interrupt_id.clone(), decision));
         }
-        for message in self.messages.iter().rev() {
-            let (Some(call), "tool") = (&message.tool_call_id, message.role.as_str()) else { break };
-            let is_waiting = pending.iter().any(|waiting| waiting.id == *call);
+        for (call, message) in self.results() {
             let decision = match &message.error {
                 Some(error) => Decision::Fail(error.clone()),
                 None => Decision::Answer(message.content.clone()),
             };
-            decisions.push((call.clone(), is_waiting.then_some(decision)));
+            decisions.push((call.to_owned(), decision));
         }
         decisions
+    }
+
+    /// Returns the calls whose results are at the end of the history.
+    pub(super) fn answered(&self) -> Vec<String> {
+        self.results().map(|(call, _)| call.to_owned()).collect()
+    }
+
+    /// Returns the results of tools of the page at the end of the history, by their call.
+    fn results(&self) -> impl Iterator<Item = (&str, &AgClientMessage)> {
+        self.messages.iter().rev().map_while(AgClientMessage::result)
     }
 }
 
 impl ResumeEntry {
-    fn decision(&self, reason: &Pending) -> Decision {
+    /// Returns the decision about a call that waits for this reason, if it still waits.
+    fn decision(&self, reason: Option<&Pending>) -> Decision {
         if self.status != "resolved" {
             return denial("the user has cancelled it");
         }
-        if !matches!(reason, Pending::Approval { .. }) {
+        if !matches!(reason, Some(Pending::Approval { .. })) {
             return Decision::Answer(self.payload.clone());
         }
         if self.payload["approved"] != true && self.payload != true {
@@ -103,7 +129,13 @@ fn denial(reason: &str) -> Decision {
 }
 
 impl AgClientMessage {
-    fn input(&self) -> Result<RunInput, PageError> {
+    /// Returns the call of a result, with the message.
+    fn result(&self) -> Option<(&str, &Self)> {
+        let call = self.tool_call_id.as_deref()?;
+        (self.role == "tool").then_some((call, self))
+    }
+
+    fn input(&self) -> Result<PageInput, PageError> {
         let mut contents = Vec::new();
         match &self.content {
             Value::String(text) => contents.push(Content::text(text.clone())),
@@ -118,8 +150,7 @@ impl AgClientMessage {
         if contents.is_empty() || is_empty || self.id.is_empty() {
             return Err(PageError::BadRequest("a message has no content or no id".to_owned()));
         }
-        let input = RunInput::new(UserMessage::new(contents));
-        Ok(input.with_run(self.id.clone()).with_message_id(self.id.clone()))
+        Ok(PageInput { id: self.id.clone(), message: UserMessage::new(contents) })
     }
 }
 

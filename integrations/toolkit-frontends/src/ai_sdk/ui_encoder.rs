@@ -1,5 +1,6 @@
 //! From the events of a run to the chunks of its message.
 
+mod ui_end;
 mod ui_outcome;
 mod ui_step;
 
@@ -9,12 +10,12 @@ use super::UiChunk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::mem;
+use toolkit_agent::RunEvent;
 use toolkit_agent::runs::{Cursor, RunUpdate};
-use toolkit_agent::session::EndReason;
-use toolkit_agent::{PendingCall, RunEvent, RunOutput};
-use toolkit_core::error::Pending;
+use toolkit_core::ToolResult;
 use toolkit_core::events::{ToolEvent, ToolEventKind};
-use toolkit_llm::{AssistantMessage, FinishReason};
+use toolkit_llm::AssistantMessage;
+use ui_end::{has_text, reason, stopped};
 use ui_step::{Piece, UiStep};
 
 /// Folds the events of one run into the chunks of its message.
@@ -47,6 +48,8 @@ pub struct UiEncoder {
     step: UiStep,
     /// The calls of the run, by their key.
     calls: BTreeMap<String, UiCall>,
+    /// Results of calls whose message is shown later, because a guardrail has to see it.
+    early: BTreeMap<String, ToolResult>,
     /// The chunks of the last event, if it is one that ends the run or lets it wait.
     end: Vec<UiChunk>,
     /// The place after the latest event.
@@ -75,6 +78,7 @@ impl UiEncoder {
             run: run.into(),
             step: UiStep::default(),
             calls: BTreeMap::new(),
+            early: BTreeMap::new(),
             end: Vec::new(),
             last: None,
             before_step: None,
@@ -171,6 +175,9 @@ impl UiEncoder {
             RunEvent::Message { message_id, message, within, .. } => {
                 self.message(message_id, message, !within.is_empty(), &mut chunks);
             }
+            RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
+                self.early.insert(key.to_string(), (**result).clone());
+            }
             RunEvent::Result { key, result, .. } => self.result(key, result, &mut chunks),
             RunEvent::Tool { key: Some(key), event, .. } => self.tool_event(key, event, &mut chunks),
             RunEvent::ModelRetried { within, .. } if within.is_empty() && !self.step.is_complete => {
@@ -190,8 +197,12 @@ impl UiEncoder {
             }
             RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut chunks),
             RunEvent::Finished { output, .. } => self.end.push(self.finished(output, reason(&output.finish))),
-            RunEvent::Stopped { reason, .. } => {
-                chunks = self.give_up();
+            RunEvent::Stopped { reason, output, .. } => {
+                // Text that no guardrail has seen is gone.
+                if !self.step.is_complete && !has_text(output, &self.step.text) {
+                    chunks = self.reset();
+                }
+                chunks.extend(self.give_up());
                 self.end.push(stopped(reason));
             }
             _ => {}
@@ -253,6 +264,9 @@ impl UiEncoder {
             }
         } else if !is_inner {
             self.step.open(id, chunks);
+            if self.step.text != message.text {
+                self.replace(id, message, chunks);
+            }
         }
         if !is_inner || enclosing.is_none() {
             self.step.end_message(chunks);
@@ -260,13 +274,26 @@ impl UiEncoder {
         for (index, call) in message.calls.iter().enumerate() {
             let key = format!("{id}.{index}");
             let known = self.calls.entry(key.clone()).or_default();
-            if known.is_complete {
-                continue;
+            if !known.is_complete {
+                known.tool.clone_from(&call.name);
+                known.arguments = call.arguments.as_str().to_owned();
+                self.complete_call(&key, chunks);
             }
-            known.tool.clone_from(&call.name);
-            known.arguments = call.arguments.as_str().to_owned();
-            self.complete_call(&key, chunks);
+            if let Some(result) = self.early.remove(&key) {
+                self.result(&key, &result, chunks);
+            }
         }
+    }
+
+    /// Writes a message in place of what was shown of it, because a guardrail has replaced it.
+    fn replace(&mut self, id: &str, message: &AssistantMessage, chunks: &mut Vec<UiChunk>) {
+        chunks.extend(self.reset());
+        for (kind, text) in [(Piece::Reasoning, &message.reasoning), (Piece::Text, &message.text)] {
+            if !text.is_empty() {
+                self.step.piece(id, kind, text, chunks);
+            }
+        }
+        self.step.open(id, chunks);
     }
 
     /// Shows the arguments of a call, once.
@@ -303,38 +330,6 @@ impl UiEncoder {
             chunks.push(UiChunk::ToolApprovalResponse { approval_id, approved: true, reason: None });
         }
     }
-
-    fn waiting(&mut self, pending: &[PendingCall], output: &RunOutput, chunks: &mut Vec<UiChunk>) {
-        self.step.end_message(chunks);
-        for PendingCall { id, call, reason, .. } in pending {
-            let known = self.calls.entry(id.clone()).or_default();
-            if !known.is_complete {
-                known.tool.clone_from(&call.name);
-                known.arguments = call.arguments.as_str().to_owned();
-            }
-            if let Pending::Approval { reason, .. } = reason
-                && !known.waits
-            {
-                known.waits = true;
-                self.complete_call(id, chunks);
-                chunks.push(UiChunk::ToolApprovalRequest {
-                    approval_id: id.clone(),
-                    tool_call_id: id.clone(),
-                    reason: reason.clone(),
-                });
-            } else {
-                self.complete_call(id, chunks);
-            }
-        }
-        self.end.push(self.finished(output, "tool-calls"));
-    }
-
-    fn finished(&self, output: &RunOutput, reason: &str) -> UiChunk {
-        let tokens = &output.attempt.usage;
-        let usage = json!({"inputTokens": tokens.input_tokens, "outputTokens": tokens.output_tokens});
-        let message_metadata = json!({"run": self.run, "agent": output.agent, "usage": usage});
-        UiChunk::Finish { finish_reason: reason.to_owned(), message_metadata }
-    }
 }
 
 fn is_after(place: &Option<Cursor>, cursor: &Cursor) -> bool {
@@ -362,25 +357,4 @@ fn enclosing_call(message_id: &str) -> Option<String> {
         path = before;
     }
     None
-}
-
-fn reason(finish: &FinishReason) -> &'static str {
-    match finish {
-        FinishReason::Stop => "stop",
-        FinishReason::Length => "length",
-        FinishReason::Refused => "content-filter",
-        FinishReason::ToolCalls => "tool-calls",
-        _ => "other",
-    }
-}
-
-fn stopped(reason: &EndReason) -> UiChunk {
-    match reason {
-        EndReason::Cancelled | EndReason::Dropped => UiChunk::Abort { reason: "stopped".to_owned() },
-        // Its message is for the program, and may have what users must not read.
-        EndReason::Failed { kind, .. } => UiChunk::Error {
-            error_text: format!("The answer could not be finished ({kind}). Try again later."),
-        },
-        _ => UiChunk::Abort { reason: "ended".to_owned() },
-    }
 }

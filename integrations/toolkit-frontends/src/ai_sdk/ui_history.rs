@@ -2,9 +2,10 @@
 
 use super::ui_encoder::{UiEncoder, message_id};
 use super::ui_message::{UiMessage, user_parts};
+use crate::page_runs::decides_any;
 use serde_json::json;
-use toolkit_agent::RunEvent;
 use toolkit_agent::session::{ConversationEntry, EntryKind};
+use toolkit_agent::{Decision, RunEvent};
 use toolkit_llm::Message;
 
 /// Returns the messages that a page shows.
@@ -23,7 +24,7 @@ pub(super) fn waits_for(
     entries: &[ConversationEntry],
     run: &str,
     steps: usize,
-    calls: &[&str],
+    decisions: &[(String, Decision)],
 ) -> Option<usize> {
     let mut encoder = UiEncoder::new(run);
     let mut count = 0;
@@ -34,7 +35,7 @@ pub(super) fn waits_for(
         let _ = encoder.event(event);
         let RunEvent::Waiting { pending, .. } = event else { continue };
         count += 1;
-        if encoder.steps() == steps && pending.iter().any(|call| calls.contains(&call.id.as_str())) {
+        if encoder.steps() == steps && decides_any(decisions, pending) {
             last = Some(count);
         }
     }

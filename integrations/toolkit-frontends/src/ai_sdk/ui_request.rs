@@ -2,10 +2,11 @@
 
 use super::ui_encoder::run_of_message;
 use crate::page_error::PageError;
+use crate::page_runs::PageInput;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use toolkit_agent::Decision;
-use toolkit_agent::runs::RunInput;
 use toolkit_core::Content;
 use toolkit_core::output::{Media, MediaData};
 use toolkit_llm::UserMessage;
@@ -19,6 +20,9 @@ pub(super) struct UiRequest {
     trigger: String,
     message_id: Option<String>,
     messages: Vec<ClientMessage>,
+    /// The session values that the page writes.
+    #[serde(default)]
+    pub(super) values: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,9 +61,21 @@ struct ClientApproval {
 #[derive(Debug)]
 pub(super) enum UiAsk {
     /// Answer these messages, of which earlier ones may be known.
-    Inputs(Vec<RunInput>),
+    Inputs(Vec<PageInput>),
+    /// Answer the last message again, in place of all that follows it.
+    Again(UiAgain),
     /// Go on with the run, whose message has these decisions.
     Decisions(UiDecisions),
+}
+
+/// A message that is answered again.
+#[derive(Debug)]
+pub(super) struct UiAgain {
+    pub(super) input: PageInput,
+    /// Whether the answer is another one even to the same message.
+    pub(super) is_regenerated: bool,
+    /// The run of the answer that the new one takes the place of, if the page has named it.
+    pub(super) run: Option<String>,
 }
 
 /// The decisions in the message of a run.
@@ -76,19 +92,16 @@ impl UiRequest {
     /// Returns what the request asks for. Only the user's messages at the end of the history count, or the decisions in an
     /// agent's last message.
     pub(super) fn ask(self) -> Result<UiAsk, PageError> {
-        if self.trigger == "regenerate-message" {
-            let reason = "an answer cannot be written again here; send another message";
-            return Err(PageError::Conflict(reason.to_owned()));
-        }
+        let is_regenerated = self.trigger == "regenerate-message";
         let Some(last) = self.messages.last() else {
             return Err(PageError::BadRequest("the request has no messages".to_owned()));
         };
-        if last.role == "assistant" {
+        if last.role == "assistant" && !is_regenerated {
             return last.decisions();
         }
-        if self.message_id.as_ref().is_some_and(|id| self.has_message(id)) {
-            let reason = "an earlier message cannot be changed here; begin another conversation";
-            return Err(PageError::Conflict(reason.to_owned()));
+        if last.role == "user" && (is_regenerated || self.message_id.as_ref() == Some(&last.id)) {
+            let run = self.message_id.as_deref().and_then(run_of_message).map(str::to_owned);
+            return Ok(UiAsk::Again(UiAgain { input: last.input()?, is_regenerated, run }));
         }
         let mut inputs = Vec::new();
         for message in self.messages.iter().rev() {
@@ -105,15 +118,8 @@ impl UiRequest {
     }
 }
 
-impl UiRequest {
-    fn has_message(&self, id: &str) -> bool {
-        self.messages.iter().any(|message| message.id == id)
-    }
-}
-
 impl ClientMessage {
-    /// Returns the input of a user's message. Its id names the run, so that it is answered once.
-    fn input(&self) -> Result<RunInput, PageError> {
+    fn input(&self) -> Result<PageInput, PageError> {
         if self.id.is_empty() {
             return Err(PageError::BadRequest("a message has no id".to_owned()));
         }
@@ -128,8 +134,7 @@ impl ClientMessage {
         if contents.is_empty() {
             return Err(PageError::BadRequest(format!("message `{}` has no text and no file", self.id)));
         }
-        let input = RunInput::new(UserMessage::new(contents));
-        Ok(input.with_run(self.id.clone()).with_message_id(self.id.clone()))
+        Ok(PageInput { id: self.id.clone(), message: UserMessage::new(contents) })
     }
 
     fn decisions(&self) -> Result<UiAsk, PageError> {

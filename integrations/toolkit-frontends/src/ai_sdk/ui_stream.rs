@@ -2,9 +2,11 @@
 
 use super::UiChunk;
 use super::ui_encoder::UiEncoder;
+use crate::page_runs::Decided;
 use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text};
 use axum::response::Response;
 use http::header::{HeaderName, HeaderValue};
+use serde_json::json;
 use toolkit_agent::runs::{RunUpdate, RunUpdates};
 
 impl PageEncoder for UiEncoder {
@@ -15,7 +17,7 @@ impl PageEncoder for UiEncoder {
     fn write(&mut self, update: &RunUpdate) -> Written {
         match self.update(update) {
             Some(chunks) => Written::Events(text_of(&chunks)),
-            None => Written::Again(String::new()),
+            None => Written::Again(String::new(), String::new()),
         }
     }
 
@@ -33,18 +35,14 @@ pub(super) fn message(run: &str, updates: RunUpdates) -> Response {
     after_decisions(run, updates, 0, Decided::default())
 }
 
-/// What a request has decided.
-#[derive(Default)]
-pub(super) struct Decided {
-    pub(super) calls: Vec<String>,
-    /// What the page reads of those that were decided before.
-    pub(super) chunks: Vec<UiChunk>,
-}
-
 /// Returns what follows in a run's message after it has waited `waits` times.
 pub(super) fn after_decisions(run: &str, updates: RunUpdates, waits: usize, decided: Decided) -> Response {
     let encoder = UiEncoder::new(run);
-    let head = event_text(&encoder.start()) + &text_of(&decided.chunks);
+    let mut head = event_text(&encoder.start());
+    for (call, by) in decided.earlier {
+        let data = json!({"toolCallId": call, "by": by});
+        head.push_str(&event_text(&UiChunk::DataDecided { id: call, data, transient: true }));
+    }
     let stream = RunStream::new(encoder, updates, waits, head).with_decided(decided.calls);
     marked(stream.into_response())
 }

@@ -1,7 +1,7 @@
 //! The servers, workers and callers of a case, as child processes.
 
 use std::env;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,11 +53,10 @@ impl Site {
     pub(crate) fn new(name: &str, has_ledger: bool) -> Self {
         let folder = PathBuf::from(env::var("CHAOS_FOLDER").unwrap()).join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let planted = name == "planted";
         let loses_none = matches!(name, "calm" | "stopped-caller" | "large" | "duplicates")
             || matches!(name, "ledger-stopped" | "ledger-duplicates");
-        let mut site = Self { folder, port, nats: None, postgres: None, has_ledger, planted, loses_none };
+        let mut site = Self { folder, port: 0, nats: None, postgres: None, has_ledger, planted, loses_none };
         site.start_nats();
         if has_ledger {
             site.run_as_postgres("initdb", &["-A", "trust", "-U", "toolkit", "--no-sync", "-D"])
@@ -69,14 +68,26 @@ impl Site {
         site
     }
 
+    /// Starts the server, at first at a port that it chooses itself: one that was chosen before may be that of another case.
     pub(crate) fn start_nats(&mut self) {
         let mut command = Command::new(env::var("NATS_SERVER").unwrap());
+        let port = if self.port == 0 { "-1".to_owned() } else { self.port.to_string() };
         command
-            .args(["-a", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(["-a", "127.0.0.1", "-p", &port, "--ports_file_dir"])
+            .arg(&self.folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        self.nats = Some(Process::start(&mut command));
+        let nats = Process::start(&mut command);
+        let ports = self.folder.join(format!("nats-server_{}.ports", nats.0.id()));
+        self.nats = Some(nats);
         let started = Instant::now();
+        while self.port == 0 {
+            assert!(started.elapsed() < Duration::from_secs(30), "the NATS server names no port");
+            let written = std::fs::read_to_string(&ports).unwrap_or_default();
+            let port = written.strip_suffix("\"]}").and_then(|text| text.rsplit(':').next());
+            self.port = port.map_or(0, |port| port.parse().unwrap());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             assert!(started.elapsed() < Duration::from_secs(30), "the NATS server does not start");
             std::thread::sleep(Duration::from_millis(10));

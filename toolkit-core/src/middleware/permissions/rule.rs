@@ -8,6 +8,7 @@ use crate::pattern::NamePattern;
 use crate::registry::ToolRegistry;
 use crate::schema::__private::distinct;
 use serde_json::Value;
+use std::fmt::Write;
 use std::sync::Arc;
 
 type OfCall = dyn Fn(&ToolDefinition, &Value) -> bool + Send + Sync;
@@ -174,6 +175,19 @@ impl PermissionRule {
             Permission::Ask(_) => "ask",
             Permission::Deny(_) => "deny",
         }
+    }
+
+    /// Returns the rule in words, with all its conditions.
+    pub(super) fn description(&self) -> String {
+        let mut words = self.label(&self.tags.iter().collect::<Vec<_>>());
+        match self.of_call.len() {
+            0 => {}
+            1 => words.push_str(" with a condition on the arguments"),
+            conditions => {
+                let _ = write!(words, " with {conditions} conditions on the arguments");
+            }
+        }
+        words
     }
 
     /// Returns the rule in words, with tools and these tags.

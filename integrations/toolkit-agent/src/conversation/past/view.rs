@@ -67,6 +67,7 @@ impl View<'_> {
             Entry::Forked(source) => {
                 self.show(EntryKind::Forked { conversation: source.id.clone(), entry: source.entry });
             }
+            Entry::Rewound { run, .. } => self.show(EntryKind::Rewound { run: run.clone() }),
             Entry::Resumed => self.resumed(),
             Entry::Stopped(stop) => self.stopped(stop),
             Entry::Ended if self.is_outermost() => {

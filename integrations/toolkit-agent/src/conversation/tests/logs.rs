@@ -226,6 +226,9 @@ fn eventful() -> (Conversation, String) {
     conversation.push_call(call("d"), false);
     conversation.settle();
     conversation.abandon();
+    let left = InputId { run: "left".into(), message: "m9".to_owned() };
+    conversation.begin_run("Left out.".into(), false, &left);
+    conversation.record(Entry::Rewound { run: left.run, calls: Vec::new() });
     conversation.begin_run("A secret.".into(), false, &InputId::default());
     conversation.block_input(conversation.messages().len() - 1);
     let values = [("colour".to_owned(), json!("blue"))].into();

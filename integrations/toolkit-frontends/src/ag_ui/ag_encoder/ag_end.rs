@@ -3,6 +3,7 @@
 use super::AgEncoder;
 use crate::ag_ui::AgEvent;
 use serde_json::{Value, json};
+use std::mem;
 use toolkit_agent::session::EndReason;
 use toolkit_agent::{PendingCall, RunOutput};
 use toolkit_core::error::Pending;
@@ -11,14 +12,16 @@ impl AgEncoder {
     pub(super) fn waiting(&mut self, pending: &[PendingCall], output: &RunOutput, events: &mut Vec<AgEvent>) {
         let mut interrupts = Vec::new();
         let mut ids = Vec::new();
-        self.close_piece(events);
+        for mut voice in mem::take(&mut self.voices) {
+            voice.finish(events);
+        }
         for waiting in pending {
             let call = self.calls.entry(waiting.id.clone()).or_default();
             if !call.is_shown {
                 call.tool.clone_from(&waiting.call.name);
                 call.arguments = waiting.call.arguments.as_str().to_owned();
             }
-            self.complete_call(&waiting.id, None, events);
+            self.complete_call(&waiting.id, events);
             ids.push(waiting.id.clone());
             if asks(&waiting.reason) {
                 interrupts.push(interrupt(waiting));

@@ -1,83 +1,71 @@
 //! Messages, calls and subagents.
 
-use super::{AgEncoder, AgPiece};
+use super::{AgEncoder, AgVoice};
 use crate::ag_ui::AgEvent;
 use serde_json::{Value, json};
 use std::mem;
-use toolkit_agent::RunEvent;
+use toolkit_agent::{RunEvent, RunScope};
 use toolkit_core::ToolResult;
 use toolkit_core::events::ToolEventKind;
 use toolkit_llm::AssistantMessage;
 
 impl AgEncoder {
-    pub(super) fn piece(&mut self, message: &str, kind: AgPiece, text: &str, events: &mut Vec<AgEvent>) {
-        if self.open.as_ref().is_none_or(|(open, id)| *open != kind || id != message) {
-            self.close_piece(events);
-            self.open = Some((kind, message.to_owned()));
-            self.unfinished = Some(message.to_owned());
-            open_piece(message, kind, None, events);
+    /// Returns the agent that writes a message, which begins unless it has begun.
+    pub(super) fn voice(
+        &mut self,
+        agent: &str,
+        message: &str,
+        within: &[RunScope],
+        events: &mut Vec<AgEvent>,
+    ) -> &mut AgVoice {
+        let mut index = 0;
+        while self.voices.get(index).is_some_and(|voice| voice.within != *within) {
+            index += 1;
         }
-        let delta = text.to_owned();
-        events.push(match kind {
-            AgPiece::Text => {
-                AgEvent::TextMessageContent { message_id: message.to_owned(), delta, subagent_run_id: None }
-            }
-            AgPiece::Reasoning => {
-                AgEvent::ReasoningMessageContent { message_id: reasoning_id(message), delta }
-            }
-        });
-    }
-
-    pub(super) fn close_piece(&mut self, events: &mut Vec<AgEvent>) {
-        let Some((kind, message_id)) = self.open.take() else { return };
-        match kind {
-            AgPiece::Text => events.push(AgEvent::TextMessageEnd { message_id, subagent_run_id: None }),
-            AgPiece::Reasoning => {
-                let message_id = reasoning_id(&message_id);
-                events.push(AgEvent::ReasoningMessageEnd { message_id: message_id.clone() });
-                events.push(AgEvent::ReasoningEnd { message_id });
-            }
+        match self.voices.get_mut(index) {
+            Some(voice) if voice.message == message => return &mut self.voices[index],
+            Some(voice) => voice.close(events),
+            None => {}
         }
+        let subagent = if within.is_empty() { None } else { Some(self.subagent(message, agent, events)) };
+        let new = AgVoice::new(within, message, subagent);
+        if index < self.voices.len() {
+            self.voices[index] = new;
+        } else {
+            self.voices.push(new);
+        }
+        &mut self.voices[index]
     }
 
     pub(super) fn message(
         &mut self,
         id: &str,
         message: &AssistantMessage,
-        is_inner: bool,
+        within: &[RunScope],
         events: &mut Vec<AgEvent>,
     ) {
-        self.close_piece(events);
-        let subagent = is_inner.then(|| self.subagent(id, &message.agent, events));
-        if is_inner && !message.text.is_empty() {
-            open_piece(id, AgPiece::Text, subagent.clone(), events);
-            events.push(AgEvent::TextMessageContent {
-                message_id: id.to_owned(),
-                delta: message.text.clone(),
-                subagent_run_id: subagent.clone(),
-            });
-            events.push(AgEvent::TextMessageEnd {
-                message_id: id.to_owned(),
-                subagent_run_id: subagent.clone(),
-            });
-        }
+        let voice = self.voice(&message.agent, id, within, events);
+        voice.whole(message, events);
+        voice.finish(events);
+        let subagent = voice.subagent.clone();
         for (index, call) in message.calls.iter().enumerate() {
             let key = format!("{id}.{index}");
             let known = self.calls.entry(key.clone()).or_default();
             if !known.is_shown {
                 known.tool.clone_from(&call.name);
+                known.subagent.clone_from(&subagent);
                 known.arguments = call.arguments.as_str().to_owned();
             }
-            self.complete_call(&key, subagent.as_deref(), events);
-        }
-        if !is_inner {
-            self.unfinished = None;
+            self.complete_call(&key, events);
+            if let Some(result) = self.early.remove(&key) {
+                self.result(&key, &result, events);
+            }
         }
     }
 
     /// Returns the id of the subagent that writes a message, which begins with its first one.
     fn subagent(&mut self, message: &str, agent: &str, events: &mut Vec<AgEvent>) -> String {
-        let path = message.rsplit_once('/').map_or(message, |(path, _)| path);
+        let path = before(message, '/');
         if let Some(id) = self.subagents.get(path) {
             return id.clone();
         }
@@ -87,7 +75,7 @@ impl AgEncoder {
         };
         let parent_tool_call_id = self.calls.contains_key(path).then(|| path.to_owned());
         if let Some(call) = &parent_tool_call_id {
-            self.complete_call(call, None, events);
+            self.complete_call(call, events);
         }
         self.subagents.insert(path.to_owned(), id.clone());
         let (subagent_run_id, name) = (id.clone(), agent.to_owned());
@@ -101,31 +89,31 @@ impl AgEncoder {
         }
     }
 
-    pub(super) fn show_call(&mut self, key: &str, subagent: Option<&str>, events: &mut Vec<AgEvent>) {
+    pub(super) fn show_call(&mut self, key: &str, events: &mut Vec<AgEvent>) {
         let Some(call) = self.calls.get_mut(key) else { return };
         if mem::replace(&mut call.is_shown, true) {
             return;
         }
-        let parent = key.rsplit_once('.').map_or(key, |(message, _)| message);
+        let parent = before(key, '.');
         events.push(AgEvent::ToolCallStart {
             tool_call_id: key.to_owned(),
             tool_call_name: call.tool.clone(),
             parent_message_id: parent.to_owned(),
-            subagent_run_id: subagent.map(str::to_owned),
+            subagent_run_id: call.subagent.clone(),
         });
         let delta = mem::take(&mut call.arguments);
         if !delta.is_empty() {
-            let (tool_call_id, subagent_run_id) = (key.to_owned(), subagent.map(str::to_owned));
+            let (tool_call_id, subagent_run_id) = (key.to_owned(), call.subagent.clone());
             events.push(AgEvent::ToolCallArgs { tool_call_id, delta, subagent_run_id });
         }
     }
 
     /// Shows a call with all its arguments, once.
-    pub(super) fn complete_call(&mut self, key: &str, subagent: Option<&str>, events: &mut Vec<AgEvent>) {
-        self.show_call(key, subagent, events);
+    pub(super) fn complete_call(&mut self, key: &str, events: &mut Vec<AgEvent>) {
+        self.show_call(key, events);
         let Some(call) = self.calls.get_mut(key) else { return };
         if !mem::replace(&mut call.is_complete, true) {
-            let (tool_call_id, subagent_run_id) = (key.to_owned(), subagent.map(str::to_owned));
+            let (tool_call_id, subagent_run_id) = (key.to_owned(), call.subagent.clone());
             events.push(AgEvent::ToolCallEnd { tool_call_id, subagent_run_id });
         }
     }
@@ -135,8 +123,11 @@ impl AgEncoder {
         if call.tool.is_empty() {
             call.tool.clone_from(&result.name);
         }
-        let subagent = key.rsplit_once('/').and_then(|(path, _)| self.subagents.get(path)).cloned();
-        self.complete_call(key, subagent.as_deref(), events);
+        if !call.is_shown {
+            call.subagent = self.subagents.get(before(key, '/')).cloned().filter(|_| key.contains('/'));
+        }
+        let subagent = call.subagent.clone();
+        self.complete_call(key, events);
         if let Some(subagent_run_id) = self.subagents.remove(key) {
             events.push(match &result.outcome {
                 Ok(_) => AgEvent::SubagentFinished { subagent_run_id, outcome: json!({"type": "success"}) },
@@ -144,7 +135,7 @@ impl AgEncoder {
             });
         }
         events.push(AgEvent::ToolCallResult {
-            message_id: format!("{key}.result"),
+            message_id: result_id(key),
             tool_call_id: key.to_owned(),
             content: result.to_text().into_owned(),
             role: "tool".to_owned(),
@@ -153,23 +144,17 @@ impl AgEncoder {
     }
 }
 
-fn reasoning_id(message: &str) -> String {
-    format!("{message}.reasoning")
+/// Returns the path around the last part of a path or key, or all of it.
+pub(super) fn before(path: &str, mark: char) -> &str {
+    match path.rsplit_once(mark) {
+        Some((before, _)) => before,
+        None => path,
+    }
 }
 
-fn open_piece(message: &str, kind: AgPiece, subagent: Option<String>, events: &mut Vec<AgEvent>) {
-    match kind {
-        AgPiece::Text => events.push(AgEvent::TextMessageStart {
-            message_id: message.to_owned(),
-            role: "assistant".to_owned(),
-            subagent_run_id: subagent,
-        }),
-        AgPiece::Reasoning => {
-            let message_id = reasoning_id(message);
-            events.push(AgEvent::ReasoningStart { message_id: message_id.clone() });
-            events.push(AgEvent::ReasoningMessageStart { message_id, role: "reasoning".to_owned() });
-        }
-    }
+/// Returns the id of the message with the result of a call.
+pub(in crate::ag_ui) fn result_id(key: &str) -> String {
+    format!("{key}.result")
 }
 
 /// Returns the custom event for an event that is no part of a message.

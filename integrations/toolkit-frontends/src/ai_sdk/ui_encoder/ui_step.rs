@@ -19,6 +19,8 @@ pub(super) struct UiStep {
     pub(super) shown: usize,
     /// The id of the model's message.
     pub(super) message: String,
+    /// The text of the message so far.
+    pub(super) text: String,
     /// Whether the message is complete, so that a retry is one of the next message.
     pub(super) is_complete: bool,
     /// The place after the first event of the step.
@@ -46,6 +48,7 @@ impl UiStep {
         self.is_open = true;
         self.is_complete = false;
         message.clone_into(&mut self.message);
+        self.text.clear();
         self.parts = 0;
     }
 
@@ -58,7 +61,10 @@ impl UiStep {
         };
         let delta = text.to_owned();
         chunks.push(match kind {
-            Piece::Text => UiChunk::TextDelta { id, delta },
+            Piece::Text => {
+                self.text.push_str(text);
+                UiChunk::TextDelta { id, delta }
+            }
             Piece::Reasoning => UiChunk::ReasoningDelta { id, delta },
         });
     }
@@ -109,6 +115,7 @@ impl UiStep {
         self.parts = 0;
         self.is_complete = false;
         self.message.clear();
+        self.text.clear();
         vec![UiChunk::ResetStep]
     }
 }
