@@ -1,7 +1,7 @@
 //! A page over six tools, calls that wait for each other, and two orders of an agent that wait for approval.
 //!
 //! ```text
-//! cargo run -p toolkit-page --all-features --example page               # prints an address; open it in a browser
+//! cargo run -p toolkit-page --all-features --example page -- --serve    # prints an address; open it in a browser
 //! cargo run -p toolkit-page --all-features --example page -- --fixed    # also runs the calls that checks expect
 //! cargo run -p toolkit-page --all-features --example page -- --many     # 1,000 tools, 100,000 calls, and 1,000 more for each
 //!                                                                        # line of the standard input
@@ -150,6 +150,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     } else if is_fixed {
         dispatcher.dispatch(calls()).await;
         println!("ready");
+    } else if !std::env::args().any(|argument| argument == "--serve") {
+        dispatcher.dispatch(calls()).await;
+        return Ok(());
     } else {
         loop {
             dispatcher.dispatch(calls()).await;
