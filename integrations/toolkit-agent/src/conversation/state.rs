@@ -93,12 +93,7 @@ impl State {
                 self.end_agent(depth, output.unwrap_or_default(), at);
             }
             Entry::Transferred(to) => self.frame().transfer = Some(to),
-            Entry::AnswerInvalid { count, is_repeated } => {
-                self.run().invalid_answers = count;
-                if is_repeated {
-                    self.frame().is_repair = true;
-                }
-            }
+            Entry::AnswerInvalid { count, is_repeated } => self.note_invalid(count, is_repeated),
             Entry::BranchBegan(index) => self.begin_branch(index),
             Entry::BranchFailed { index, error } => {
                 self.frame().failed.insert(index, error);
@@ -188,6 +183,13 @@ impl State {
         }
         self.run = Some(run);
         self.add_input(input, id, at);
+    }
+
+    fn note_invalid(&mut self, count: u32, is_repeated: bool) {
+        self.run().invalid_answers = count;
+        if is_repeated {
+            self.frame().is_repair = true;
+        }
     }
 
     fn steer(&mut self, input: UserMessage, id: Arc<str>, at: u64) {
