@@ -175,13 +175,7 @@ impl UiEncoder {
                 }
             }
             RunEvent::CallArguments { key, piece, within, .. } => {
-                match self.calls.get_mut(&**key) {
-                    Some(call) => call.arguments.push_str(piece),
-                    None => {
-                        let call = UiCall { arguments: piece.clone(), ..UiCall::default() };
-                        self.calls.insert(key.to_string(), call);
-                    }
-                }
+                self.add_arguments(key, piece);
                 if within.is_empty() {
                     chunks.push(UiChunk::ToolInputDelta {
                         tool_call_id: key.clone(),
@@ -225,6 +219,16 @@ impl UiEncoder {
             _ => {}
         }
         self.chunks = chunks;
+    }
+
+    fn add_arguments(&mut self, key: &str, piece: &str) {
+        // The name is copied for the first piece only.
+        if let Some(call) = self.calls.get_mut(key) {
+            call.arguments.push_str(piece);
+        } else {
+            let call = UiCall { arguments: piece.to_owned(), ..UiCall::default() };
+            self.calls.insert(key.to_owned(), call);
+        }
     }
 
     /// Ends the calls without a result, because the run does not go on.
