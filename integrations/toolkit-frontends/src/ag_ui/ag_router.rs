@@ -222,12 +222,12 @@ async fn exchange<R: Runs>(
         }
         let values = thread.values.written(request.values());
         let extras = PageExtras { values, tools: request.tools };
-        let run = submit(&*runs, thread.key(), inputs, &extras).await?;
-        BegunExchange { run, ..BegunExchange::default() }
+        let (run, after) = submit(&*runs, thread.key(), inputs, &extras).await?;
+        BegunExchange { run, after, ..BegunExchange::default() }
     };
-    let updates = runs.attach(thread.key(), None).await?;
+    let BegunExchange { run, after, waits, decided, answered } = begun;
+    let updates = runs.attach(thread.key(), after).await?;
     head.push_str(&thread.state().await?);
-    let BegunExchange { run, waits, decided, answered } = begun;
     let run = AgRun { answered, ..AgRun::new(encoder, run, thread) };
     Ok(RunStream::new(run, updates, waits, head).with_decided(decided).into_response())
 }
@@ -244,6 +244,8 @@ fn left(mut head: String, messages: Vec<AgMessage>) -> Response {
 #[derive(Default)]
 struct BegunExchange {
     run: String,
+    /// A place before the run.
+    after: Option<Cursor>,
     /// How many times it had waited before.
     waits: usize,
     /// The calls that the request has decided.
@@ -275,7 +277,7 @@ async fn decide_calls<R: Runs>(
         let value = json!({"toolCallId": call, "by": by});
         head.push_str(&event_text(&AgEvent::Custom { name: "decided".to_owned(), value }));
     }
-    Ok(BegunExchange { run, waits, decided: decided.calls, answered })
+    Ok(BegunExchange { run, after: None, waits, decided: decided.calls, answered })
 }
 
 async fn attach<R: Runs>(
