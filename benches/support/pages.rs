@@ -35,8 +35,8 @@ pub(crate) fn ai_sdk(count: usize) {
     repeat(count, || {
         let mut encoder = UiEncoder::new("run");
         for event in &events {
-            for chunk in encoder.event(black_box(event)) {
-                black_box(serde_json::to_string(&chunk).unwrap());
+            for chunk in encoder.event(black_box(event)).as_slice() {
+                black_box(serde_json::to_string(chunk).unwrap());
             }
         }
     });
@@ -45,7 +45,10 @@ pub(crate) fn ai_sdk(count: usize) {
 /// The same chunks, written as JSON: the floor.
 pub(crate) fn ai_sdk_written(count: usize) {
     let mut encoder = UiEncoder::new("run");
-    let chunks: Vec<_> = events().iter().flat_map(|event| encoder.event(event)).collect();
+    let mut chunks = Vec::new();
+    for event in events() {
+        chunks.extend(encoder.event(&event));
+    }
     assert!(chunks.len() > 200);
     repeat(count, || {
         for chunk in &chunks {
@@ -60,8 +63,8 @@ pub(crate) fn ag_ui(count: usize) {
     repeat(count, || {
         let mut encoder = AgEncoder::new("thread", "run");
         for event in &events {
-            for sent in encoder.event(black_box(event)) {
-                black_box(serde_json::to_string(&sent).unwrap());
+            for sent in encoder.event(black_box(event)).as_slice() {
+                black_box(serde_json::to_string(sent).unwrap());
             }
         }
     });
@@ -70,7 +73,10 @@ pub(crate) fn ag_ui(count: usize) {
 /// The same events, written as JSON: the floor.
 pub(crate) fn ag_ui_written(count: usize) {
     let mut encoder = AgEncoder::new("thread", "run");
-    let sent: Vec<_> = events().iter().flat_map(|event| encoder.event(event)).collect();
+    let mut sent = Vec::new();
+    for event in events() {
+        sent.extend(encoder.event(&event));
+    }
     assert!(sent.len() > 200);
     repeat(count, || {
         for event in &sent {

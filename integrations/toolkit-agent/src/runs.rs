@@ -236,6 +236,9 @@ pub struct Submitted {
     pub is_new: bool,
     /// The run that the input waits for, or that reads it: it works, or its calls wait.
     pub behind: Option<RunStatus>,
+    /// A place before the run: who [attaches](Runs::attach) after it does not hear the conversation so far. `None` if it is
+    /// the first input of the conversation, or is not new.
+    pub after: Option<Cursor>,
 }
 
 /// An error of [`Runs`].

@@ -4,7 +4,7 @@ use crate::page_error::PageError;
 use crate::page_log::{input_of, read_log};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use toolkit_agent::runs::{ClientTool, InputMode, RunInput, Runs, RunsError};
+use toolkit_agent::runs::{ClientTool, Cursor, InputMode, RunInput, Runs, RunsError};
 use toolkit_agent::session::{ConversationKey, RunStatus};
 use toolkit_agent::{Decision, PendingCall};
 use toolkit_core::error::Pending;
@@ -32,22 +32,24 @@ impl PageInput {
     }
 }
 
-/// Submits messages. Returns the run that answers the last one.
+/// Submits messages. Returns the run that answers the last one, and a place before it.
 pub(crate) async fn submit(
     runs: &impl Runs,
     key: ConversationKey<'_>,
     inputs: Vec<PageInput>,
     extras: &PageExtras,
-) -> Result<String, PageError> {
+) -> Result<(String, Option<Cursor>), PageError> {
     let mut mode = match runs.status(key).await? {
         RunStatus::Waiting { .. } => InputMode::Interrupt,
         _ => InputMode::Enqueue,
     };
     let mut run = String::new();
+    let mut after = None;
     let mut is_known = false;
     for input in inputs {
         let submitted = runs.submit(key, input.into_input(extras).with_mode(mode)).await?;
         run = submitted.run;
+        after = submitted.after;
         is_known = !submitted.is_new;
         mode = InputMode::Enqueue;
     }
@@ -56,8 +58,9 @@ pub(crate) async fn submit(
         let log = read_log(runs, key).await?;
         let Some((latest, _)) = input_of(&log, &run) else { return Err(PageError::left_out()) };
         run = latest.to_owned();
+        after = None;
     }
-    Ok(run)
+    Ok((run, after))
 }
 
 /// Returns the calls that wait.

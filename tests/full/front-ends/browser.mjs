@@ -2,7 +2,8 @@
 //
 //     node browser.mjs PROGRAM RUNS [doubled]     with `doubled`, a piece of text is shown twice: the planted fault
 //
-// Each run is reloaded at another one of its events, and some servers are killed. Needs `chromedriver` and Chromium.
+// Of each scene, every run is reloaded at a later event: 20 places in a scene, where a reload at each event of each run would
+// take hours. Some servers are killed. Needs `chromedriver` and Chromium.
 
 import assert from "node:assert";
 import { spawn } from "node:child_process";

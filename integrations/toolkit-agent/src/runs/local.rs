@@ -171,7 +171,7 @@ impl Runs for LocalRuns {
         let mode = item.mode;
         let before = self.load(key).await?;
         if before.has_input(&run) {
-            return Ok(Submitted { run, is_new: false, behind: None });
+            return Ok(Submitted { run, is_new: false, behind: None, after: None });
         }
         if !item.replaced.is_empty() && !before.can_rewind(&item.replaced) {
             return Err(RunsError::Refused(format!("the conversation has no input `{}`", item.replaced)));
@@ -181,6 +181,8 @@ impl Runs for LocalRuns {
         {
             return Err(RunsError::Refused(reason));
         }
+        let (log, entry) = before.saved_entries();
+        let after = (entry > 0).then_some(Cursor { log, entry, attempt: 0, piece: 0 });
         ClientTool::registry(&item.tools).map_err(RunsError::Refused)?;
         let wanted = Item::Input(item);
         let (number, kept) = self.put(key, &name_of_input(&run), &wanted).await?;
@@ -191,7 +193,8 @@ impl Runs for LocalRuns {
         if conversation.has_input(&run) {
             // If the item is gone, it was taken up meanwhile.
             let is_again = store.take(key, number).await? || kept != wanted;
-            return Ok(Submitted { run, is_new: !is_again, behind });
+            let after = if is_again { None } else { after };
+            return Ok(Submitted { run, is_new: !is_again, behind, after });
         }
         // Only one of two inputs that came at the same time may begin the run.
         if mode == InputMode::Reject
@@ -201,7 +204,7 @@ impl Runs for LocalRuns {
             return Err(RunsError::Refused(REFUSED.to_owned()));
         }
         self.wake(key, false);
-        Ok(Submitted { run, is_new: kept == wanted, behind })
+        Ok(Submitted { run, is_new: kept == wanted, behind, after })
     }
 
     async fn attach(&self, key: ConversationKey<'_>, after: Option<Cursor>) -> Result<RunUpdates, RunsError> {

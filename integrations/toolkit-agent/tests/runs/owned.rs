@@ -236,6 +236,28 @@ async fn a_steered_input_is_checked() {
     assert_eq!(model.requests().len(), 1);
 }
 
+#[tokio::test]
+async fn an_input_that_is_submitted_again_while_it_is_read_is_read_once() {
+    let model = ScriptedModel::new().response(calls(["work"])).response(calls(["work"])).text("Done.");
+    let program = Program::new(model.clone());
+    program.begin("Work.", "r").await;
+    program.status(|status| matches!(status, RunStatus::Working { .. })).await;
+    let input = RunInput::new("Hurry.").with_mode(InputMode::Steer).with_run("s");
+    program.runs.submit(KEY, input).await.unwrap();
+    let submitted = program.store.inbox(KEY).await.unwrap().remove(0);
+    program.permits.add_permits(1);
+    while model.requests().len() < 2 {
+        sleep(Duration::from_millis(2)).await;
+    }
+    // What another process puts there if it has looked at the log before.
+    program.store.put(KEY, &submitted.name, &submitted.content).await.unwrap();
+    sleep(Duration::from_millis(50)).await;
+    program.permits.add_permits(1);
+    assert_eq!(program.ended().await, EndReason::Answered);
+    assert_eq!(program.texts().await.iter().filter(|text| *text == "Hurry.").count(), 1);
+    assert!(program.store.inbox(KEY).await.unwrap().is_empty());
+}
+
 /// The text that a page shows, and its last cursor.
 #[derive(Default)]
 pub(super) struct Page {

@@ -1,11 +1,11 @@
-//! Inputs that take the place of earlier ones.
+//! Inputs that take the place of earlier ones, or follow many.
 
 use super::owned::{KEY, Program, calls};
 use serde_json::json;
 use std::collections::BTreeMap;
-use toolkit_agent::runs::{InputMode, RunInput, Runs as _, RunsError};
+use toolkit_agent::runs::{InputMode, RunInput, RunUpdate, Runs as _, RunsError};
 use toolkit_agent::session::{ConversationStore as _, EndReason, EntryKind, ForkPoint, RunStatus};
-use toolkit_agent::{Decision, Sessions};
+use toolkit_agent::{Decision, RunEvent, Sessions};
 use toolkit_llm::ScriptedModel;
 
 /// Submits an input in place of an earlier one.
@@ -137,4 +137,33 @@ async fn an_input_that_waits_to_begin_is_listed() {
     program.permits.add_permits(1);
     ended(&program, "2").await;
     assert!(program.runs.queued(KEY).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_stream_of_an_answer_does_not_grow_with_the_conversation() {
+    let mut model = ScriptedModel::new();
+    for _ in 0..20 {
+        model = model.text("Hello.");
+    }
+    let program = Program::new(model);
+    let mut heard = Vec::new();
+    for turn in 0..20 {
+        let run = format!("r{turn}");
+        let input = RunInput::new("Hi.").with_run(run.as_str());
+        let submitted = program.runs.submit(KEY, input).await.unwrap();
+        assert_eq!(submitted.after.is_some(), turn > 0);
+        let mut updates = program.runs.attach(KEY, submitted.after).await.unwrap();
+        let mut events = 0;
+        while let Some(update) = updates.next().await {
+            let RunUpdate::Event { run: of, event, .. } = update else { panic!("{update:?}") };
+            assert_eq!(*of, *run);
+            if matches!(&*event, RunEvent::Finished { .. }) {
+                break;
+            }
+            events += usize::from(matches!(&*event, RunEvent::Text { .. }));
+        }
+        heard.push(events);
+        program.ended().await;
+    }
+    assert_eq!(heard, [1; 20]);
 }

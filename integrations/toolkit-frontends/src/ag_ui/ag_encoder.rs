@@ -13,6 +13,8 @@ use ag_voice::{AgPiece, AgVoice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::mem;
+use std::sync::Arc;
+use std::vec::Drain;
 use toolkit_agent::{RunEvent, RunOutput};
 use toolkit_core::ToolResult;
 
@@ -41,21 +43,23 @@ use toolkit_core::ToolResult;
 /// ```
 #[derive(Debug, Clone)]
 pub struct AgEncoder {
-    thread: String,
+    thread: Arc<str>,
     /// The id that the client gave to the exchange.
-    exchange: String,
+    exchange: Arc<str>,
     /// The agents that write, each with its latest message.
     voices: Vec<AgVoice>,
     /// Results of calls whose message is shown later, because a guardrail has to see it.
     early: BTreeMap<String, ToolResult>,
     calls: BTreeMap<String, AgCall>,
     /// The agents inside calls, and the parallel ones, by their path.
-    subagents: BTreeMap<String, String>,
+    subagents: BTreeMap<String, Arc<str>>,
     /// How often the run has waited. A subagent that waited has another id afterwards.
     waits: usize,
     /// Whether messages inside calls may be missing, because a snapshot came before they were saved.
     is_incomplete: bool,
     end: Option<AgEvent>,
+    /// The events of the latest event of the run, until they are taken.
+    events: Vec<AgEvent>,
 }
 
 /// How much of a call was shown.
@@ -63,7 +67,7 @@ pub struct AgEncoder {
 struct AgCall {
     tool: String,
     /// The agent inside a call that makes it.
-    subagent: Option<String>,
+    subagent: Option<Arc<str>>,
     arguments: String,
     is_shown: bool,
     is_complete: bool,
@@ -72,7 +76,7 @@ struct AgCall {
 impl AgEncoder {
     /// Creates the encoder of a run for an exchange with the client.
     #[must_use]
-    pub fn new(thread: impl Into<String>, exchange: impl Into<String>) -> Self {
+    pub fn new(thread: impl Into<Arc<str>>, exchange: impl Into<Arc<str>>) -> Self {
         Self {
             thread: thread.into(),
             exchange: exchange.into(),
@@ -83,6 +87,7 @@ impl AgEncoder {
             waits: 0,
             is_incomplete: false,
             end: None,
+            events: Vec::new(),
         }
     }
 
@@ -122,7 +127,7 @@ impl AgEncoder {
         for (key, call) in &mut self.calls {
             if call.is_shown && !mem::replace(&mut call.is_complete, true) {
                 let subagent_run_id = call.subagent.clone();
-                events.push(AgEvent::ToolCallEnd { tool_call_id: key.clone(), subagent_run_id });
+                events.push(AgEvent::ToolCallEnd { tool_call_id: key.as_str().into(), subagent_run_id });
             }
         }
         events
@@ -130,54 +135,64 @@ impl AgEncoder {
 
     /// Returns the events for an event of the run.
     #[must_use]
-    pub fn event(&mut self, event: &RunEvent) -> Vec<AgEvent> {
-        let mut events = Vec::new();
+    pub fn event(&mut self, event: &RunEvent) -> Drain<'_, AgEvent> {
+        let mut events = mem::take(&mut self.events);
+        events.clear();
+        self.fold(event, &mut events);
+        self.events = events;
+        self.events.drain(..)
+    }
+
+    fn fold(&mut self, event: &RunEvent, events: &mut Vec<AgEvent>) {
         self.end = None;
         match event {
             RunEvent::Text { agent, message_id, text, within, .. } => {
-                let voice = self.voice(agent, message_id, within, &mut events);
-                voice.piece(AgPiece::Text, text, &mut events);
+                let voice = self.voice(agent, message_id, within, events);
+                voice.piece(AgPiece::Text, text, events);
             }
             RunEvent::Reasoning { agent, message_id, text, within, .. } if within.is_empty() => {
-                let voice = self.voice(agent, message_id, within, &mut events);
-                voice.piece(AgPiece::Reasoning, text, &mut events);
+                let voice = self.voice(agent, message_id, within, events);
+                voice.piece(AgPiece::Reasoning, text, events);
             }
             RunEvent::CallStarted { agent, message_id, key, tool, within, .. } => {
-                let voice = self.voice(agent, message_id, within, &mut events);
-                voice.close(&mut events);
+                let voice = self.voice(agent, message_id, within, events);
+                voice.close(events);
                 let subagent = voice.subagent.clone();
                 let call = AgCall { tool: tool.clone(), subagent, ..AgCall::default() };
                 self.calls.insert(key.to_string(), call);
-                self.show_call(key, &mut events);
+                self.show_call(key, events);
             }
             RunEvent::CallArguments { key, piece, .. } => {
-                let Some(call) = self.calls.get(&**key).filter(|call| !call.is_complete) else {
-                    return events;
-                };
-                let (tool_call_id, subagent_run_id) = (key.to_string(), call.subagent.clone());
-                events.push(AgEvent::ToolCallArgs { tool_call_id, delta: piece.clone(), subagent_run_id });
+                let call = self.calls.get(&**key);
+                if let Some(call) = call.filter(|call| !call.is_complete) {
+                    let (tool_call_id, subagent_run_id) = (key.clone(), call.subagent.clone());
+                    events.push(AgEvent::ToolCallArgs {
+                        tool_call_id,
+                        delta: piece.clone(),
+                        subagent_run_id,
+                    });
+                }
             }
             RunEvent::Message { message_id, message, within, .. } => {
-                self.message(message_id, message, within, &mut events);
+                self.message(message_id, message, within, events);
             }
             RunEvent::Result { key, result, .. } if !self.calls.contains_key(&**key) => {
                 self.early.insert(key.to_string(), (**result).clone());
             }
-            RunEvent::Result { key, result, .. } => self.result(key, result, &mut events),
+            RunEvent::Result { key, result, .. } => self.result(key, result, events),
             RunEvent::AnswerBroken { within, .. } => {
                 if let Some(voice) = self.voices.iter_mut().find(|voice| voice.within == *within) {
-                    voice.finish(&mut events);
+                    voice.finish(events);
                 }
             }
-            RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, &mut events),
+            RunEvent::Waiting { pending, output, .. } => self.waiting(pending, output, events),
             RunEvent::Finished { output, .. } => {
-                self.end_subagents(&json!({"type": "success"}), &mut events);
+                self.end_subagents(&json!({"type": "success"}), events);
                 self.end = Some(self.finished(json!({"type": "success"}), output));
             }
             RunEvent::Stopped { reason, output, .. } => self.end = Some(self.stopped(reason, output)),
             other => events.extend(custom(other)),
         }
-        events
     }
 
     /// Returns whether the page needs a snapshot at the end, when all is saved.

@@ -10,7 +10,7 @@ impl AgEvent {
     /// use toolkit_frontends::ag_ui::{AgEvent, AgMessage};
     ///
     /// let mut messages = vec![AgMessage::assistant("1.1", "Hel")];
-    /// let (message_id, delta) = ("1.1".to_owned(), "lo.".to_owned());
+    /// let (message_id, delta) = ("1.1".into(), "lo.".to_owned());
     /// AgEvent::TextMessageContent { message_id, delta, subagent_run_id: None }.apply_to(&mut messages);
     /// assert_eq!(messages, [AgMessage::assistant("1.1", "Hello.")]);
     /// ```

@@ -115,16 +115,11 @@ impl<R> AgRun<R> {
         Self { encoder, run, thread, shown: ShownMessages::default(), answered: Vec::new() }
     }
 
-    /// Returns whether the client has this event as its own message.
-    fn is_known(&self, event: &AgEvent) -> bool {
-        matches!(event, AgEvent::ToolCallResult { tool_call_id, .. } if self.answered.contains(tool_call_id))
-    }
-
     /// Notes the message that an event completes.
     fn note(&mut self, event: &RunEvent, cursor: &Cursor) {
         match event {
             RunEvent::Message { message_id, .. } => {
-                self.shown.add(cursor, message_id.to_string());
+                self.shown.add(cursor, message_id.clone());
                 self.shown.add(cursor, reasoning_id(message_id));
             }
             RunEvent::Result { key, .. } => self.shown.add(cursor, result_id(key)),
@@ -147,12 +142,19 @@ impl<R: Runs> PageEncoder for AgRun<R> {
                     self.shown.forget(message_id);
                     self.shown.forget(&reasoning_id(message_id));
                 }
-                let mut events = self.encoder.event(event);
-                events.retain(|event| !self.is_known(event));
+                let mut text = String::new();
+                for sent in self.encoder.event(event).as_slice() {
+                    // The client has this result as its own message.
+                    let is_known = matches!(sent, AgEvent::ToolCallResult { tool_call_id, .. }
+                        if self.answered.iter().any(|call| **call == **tool_call_id));
+                    if !is_known {
+                        text.push_str(&event_text(sent));
+                    }
+                }
                 self.note(event, cursor);
                 match taken_back {
-                    Some(ended) => Written::Again(text_of(&ended), text_of(&events)),
-                    None => Written::Events(text_of(&events)),
+                    Some(ended) => Written::Again(text_of(&ended), text),
+                    None => Written::Events(text),
                 }
             }
             other => {
@@ -207,7 +209,7 @@ async fn exchange<R: Runs>(
         .map_err(|error| PageError::BadRequest(format!("the request is no input of AG-UI: {error}")))?;
     let thread = AgThread { runs: runs.clone(), user, id: request.thread_id.clone(), values };
     let inputs = request.inputs()?;
-    let encoder = AgEncoder::new(&request.thread_id, &request.run_id);
+    let encoder = AgEncoder::new(request.thread_id.as_str(), request.run_id.as_str());
     let mut head = event_text(&encoder.start());
     let begun = if inputs.is_empty() {
         decide_calls(&thread, &request, &mut head).await?
@@ -220,12 +222,12 @@ async fn exchange<R: Runs>(
         }
         let values = thread.values.written(request.values());
         let extras = PageExtras { values, tools: request.tools };
-        let run = submit(&*runs, thread.key(), inputs, &extras).await?;
-        BegunExchange { run, ..BegunExchange::default() }
+        let (run, after) = submit(&*runs, thread.key(), inputs, &extras).await?;
+        BegunExchange { run, after, ..BegunExchange::default() }
     };
-    let updates = runs.attach(thread.key(), None).await?;
+    let BegunExchange { run, after, waits, decided, answered } = begun;
+    let updates = runs.attach(thread.key(), after).await?;
     head.push_str(&thread.state().await?);
-    let BegunExchange { run, waits, decided, answered } = begun;
     let run = AgRun { answered, ..AgRun::new(encoder, run, thread) };
     Ok(RunStream::new(run, updates, waits, head).with_decided(decided).into_response())
 }
@@ -242,6 +244,8 @@ fn left(mut head: String, messages: Vec<AgMessage>) -> Response {
 #[derive(Default)]
 struct BegunExchange {
     run: String,
+    /// A place before the run.
+    after: Option<Cursor>,
     /// How many times it had waited before.
     waits: usize,
     /// The calls that the request has decided.
@@ -273,7 +277,7 @@ async fn decide_calls<R: Runs>(
         let value = json!({"toolCallId": call, "by": by});
         head.push_str(&event_text(&AgEvent::Custom { name: "decided".to_owned(), value }));
     }
-    Ok(BegunExchange { run, waits, decided: decided.calls, answered })
+    Ok(BegunExchange { run, after: None, waits, decided: decided.calls, answered })
 }
 
 async fn attach<R: Runs>(
@@ -294,7 +298,7 @@ async fn attach<R: Runs>(
         RunStatus::Waiting { .. } => None,
         _ => queued,
     };
-    let mut encoder = AgEncoder::new(&thread.id, format!("{last}.attached"));
+    let mut encoder = AgEncoder::new(thread.id.as_str(), format!("{last}.attached"));
     let messages = match &live {
         Some(run) => messages_until(&log, run, Some(&ShownMessages::default())),
         None => messages_of(&log),

@@ -1,22 +1,23 @@
 //! The messages of a run that a page has.
 
+use std::sync::Arc;
 use toolkit_agent::runs::Cursor;
 
 /// The ids of the messages of a run that a page has, each with the place after it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ShownMessages(Vec<(Cursor, String)>);
+pub(super) struct ShownMessages(Vec<(Cursor, Arc<str>)>);
 
 impl ShownMessages {
-    pub(super) fn add(&mut self, cursor: &Cursor, id: String) {
+    pub(super) fn add(&mut self, cursor: &Cursor, id: Arc<str>) {
         self.0.push((cursor.clone(), id));
     }
 
     pub(super) fn has(&self, id: &str) -> bool {
-        self.0.iter().any(|(_, known)| known == id)
+        self.0.iter().any(|(_, known)| **known == *id)
     }
 
     pub(super) fn forget(&mut self, id: &str) {
-        self.0.retain(|(_, known)| known != id);
+        self.0.retain(|(_, known)| **known != *id);
     }
 
     /// Forgets the messages after a place, or all.

@@ -10,6 +10,7 @@ use super::UiChunk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::mem;
+use std::vec::Drain;
 use toolkit_agent::RunEvent;
 use toolkit_agent::runs::{Cursor, RunUpdate};
 use toolkit_core::ToolResult;
@@ -37,7 +38,7 @@ use ui_step::{Piece, UiStep};
 ///     chunks.extend(encoder.event(&event?));
 /// }
 /// chunks.extend(encoder.finish());
-/// assert!(chunks.contains(&UiChunk::TextDelta { id: "1.1".to_owned(), delta: "Hello.".to_owned() }));
+/// assert!(chunks.contains(&UiChunk::TextDelta { id: "1.1".into(), delta: "Hello.".to_owned() }));
 /// assert!(matches!(chunks.last(), Some(UiChunk::Finish { .. })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
@@ -56,6 +57,8 @@ pub struct UiEncoder {
     last: Option<Cursor>,
     /// The place after the latest event before the step.
     before_step: Option<Cursor>,
+    /// The chunks of the latest event, until they are taken.
+    chunks: Vec<UiChunk>,
 }
 
 /// What the page knows of a call.
@@ -82,6 +85,7 @@ impl UiEncoder {
             end: Vec::new(),
             last: None,
             before_step: None,
+            chunks: Vec::new(),
         }
     }
 
@@ -94,40 +98,44 @@ impl UiEncoder {
     /// Returns the chunk that begins the message.
     #[must_use]
     pub fn start(&self) -> UiChunk {
-        UiChunk::Start { message_id: message_id(&self.run) }
+        UiChunk::Start { message_id: message_id(&self.run).into() }
     }
 
     /// Returns the chunks of an update. `None` if it takes back what is beyond the current step, so that the page has to
     /// read the message again. Updates of other runs have no chunks.
     #[must_use]
-    pub fn update(&mut self, update: &RunUpdate) -> Option<Vec<UiChunk>> {
-        match update {
-            RunUpdate::Event { run, .. } if **run != *self.run => Some(Vec::new()),
+    pub fn update(&mut self, update: &RunUpdate) -> Option<Drain<'_, UiChunk>> {
+        self.chunks.clear();
+        let is_whole = match update {
+            RunUpdate::Event { run, .. } if **run != *self.run => true,
             RunUpdate::Event { cursor, event, .. } => {
                 let step = self.step.number;
                 let before = self.last.replace(cursor.clone());
-                let chunks = self.event(event);
+                self.fold(event);
                 if self.step.number > step {
                     self.step.first = Some(cursor.clone());
                     self.before_step = before;
                 }
-                Some(chunks)
+                true
             }
             RunUpdate::Back { cursor, .. } => self.back(cursor),
-            _ => None,
-        }
+            _ => false,
+        };
+        is_whole.then(|| self.chunks.drain(..))
     }
 
-    fn back(&mut self, cursor: &Cursor) -> Option<Vec<UiChunk>> {
+    /// Goes back to a place. Returns whether it is in the current step, or nothing is after it.
+    fn back(&mut self, cursor: &Cursor) -> bool {
         if !is_after(&self.last, cursor) {
-            return Some(Vec::new());
+            return true;
         }
         if is_after(&self.before_step, cursor) || !is_after(&self.step.first, cursor) {
-            return None;
+            return false;
         }
         self.last = self.before_step.clone();
         self.end.clear();
-        Some(self.reset())
+        self.chunks = self.reset();
+        true
     }
 
     /// Takes back the current step.
@@ -139,8 +147,14 @@ impl UiEncoder {
 
     /// Returns the chunks of an event of the run.
     #[must_use]
-    pub fn event(&mut self, event: &RunEvent) -> Vec<UiChunk> {
-        let mut chunks = Vec::new();
+    pub fn event(&mut self, event: &RunEvent) -> Drain<'_, UiChunk> {
+        self.chunks.clear();
+        self.fold(event);
+        self.chunks.drain(..)
+    }
+
+    fn fold(&mut self, event: &RunEvent) {
+        let mut chunks = mem::take(&mut self.chunks);
         // A run that waited goes on, or an invalid answer is repeated.
         self.end.clear();
         match event {
@@ -156,18 +170,15 @@ impl UiEncoder {
                 if within.is_empty() {
                     self.step.open(message_id, &mut chunks);
                     self.step.close_piece(&mut chunks);
-                    chunks.push(UiChunk::ToolInputStart {
-                        tool_call_id: key.to_string(),
-                        tool_name: tool.clone(),
-                    });
+                    chunks
+                        .push(UiChunk::ToolInputStart { tool_call_id: key.clone(), tool_name: tool.clone() });
                 }
             }
             RunEvent::CallArguments { key, piece, within, .. } => {
-                let call = self.calls.entry(key.to_string()).or_default();
-                call.arguments.push_str(piece);
+                self.add_arguments(key, piece);
                 if within.is_empty() {
                     chunks.push(UiChunk::ToolInputDelta {
-                        tool_call_id: key.to_string(),
+                        tool_call_id: key.clone(),
                         input_text_delta: piece.clone(),
                     });
                 }
@@ -207,7 +218,17 @@ impl UiEncoder {
             }
             _ => {}
         }
-        chunks
+        self.chunks = chunks;
+    }
+
+    fn add_arguments(&mut self, key: &str, piece: &str) {
+        // The name is copied for the first piece only.
+        if let Some(call) = self.calls.get_mut(key) {
+            call.arguments.push_str(piece);
+        } else {
+            let call = UiCall { arguments: piece.to_owned(), ..UiCall::default() };
+            self.calls.insert(key.to_owned(), call);
+        }
     }
 
     /// Ends the calls without a result, because the run does not go on.
@@ -219,7 +240,7 @@ impl UiEncoder {
             }
             call.waits = false;
             let error_text = "the call was given up".to_owned();
-            chunks.push(UiChunk::ToolOutputError { tool_call_id: key.clone(), error_text });
+            chunks.push(UiChunk::ToolOutputError { tool_call_id: key.as_str().into(), error_text });
         }
         chunks
     }
@@ -257,7 +278,7 @@ impl UiEncoder {
                 Some(key) => {
                     self.complete_call(key, chunks);
                     let output = Value::String(message.text.clone());
-                    let tool_call_id = key.clone();
+                    let tool_call_id = key.as_str().into();
                     chunks.push(UiChunk::ToolOutputAvailable { tool_call_id, output, preliminary: true });
                 }
                 None => self.step.piece(id, Piece::Text, &message.text, chunks),
@@ -308,7 +329,7 @@ impl UiEncoder {
         };
         call.arguments = String::new();
         let tool_name = call.tool.clone();
-        chunks.push(UiChunk::ToolInputAvailable { tool_call_id: key.to_owned(), tool_name, input });
+        chunks.push(UiChunk::ToolInputAvailable { tool_call_id: key.into(), tool_name, input });
     }
 
     fn tool_event(&mut self, key: &str, event: &ToolEvent, chunks: &mut Vec<UiChunk>) {
@@ -316,7 +337,7 @@ impl UiEncoder {
             ToolEventKind::Started { .. } => self.approved(key, chunks),
             ToolEventKind::Progress { fraction, message, .. } => {
                 let data = json!({"toolCallId": key, "fraction": fraction, "message": &**message});
-                chunks.push(UiChunk::DataProgress { id: key.to_owned(), data, transient: true });
+                chunks.push(UiChunk::DataProgress { id: key.into(), data, transient: true });
             }
             _ => {}
         }
@@ -326,7 +347,7 @@ impl UiEncoder {
     fn approved(&mut self, key: &str, chunks: &mut Vec<UiChunk>) {
         let Some(call) = self.calls.get_mut(key) else { return };
         if mem::replace(&mut call.waits, false) {
-            let approval_id = key.to_owned();
+            let approval_id = key.into();
             chunks.push(UiChunk::ToolApprovalResponse { approval_id, approved: true, reason: None });
         }
     }

@@ -13,9 +13,9 @@ use toolkit_llm::UserMessage;
 /// use toolkit_frontends::ai_sdk::{UiChunk, UiMessage};
 ///
 /// let mut message = UiMessage::assistant("run 1.answer");
-/// message.apply(&UiChunk::TextStart { id: "1.1".to_owned() });
-/// message.apply(&UiChunk::TextDelta { id: "1.1".to_owned(), delta: "Hello.".to_owned() });
-/// message.apply(&UiChunk::TextEnd { id: "1.1".to_owned() });
+/// message.apply(&UiChunk::TextStart { id: "1.1".into() });
+/// message.apply(&UiChunk::TextDelta { id: "1.1".into(), delta: "Hello.".to_owned() });
+/// message.apply(&UiChunk::TextEnd { id: "1.1".into() });
 /// assert_eq!(message.text(), "Hello.");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -18,7 +18,7 @@ use axum::{Extension, Json, Router};
 use http::StatusCode;
 use std::mem;
 use std::sync::Arc;
-use toolkit_agent::runs::{InputMode, Runs};
+use toolkit_agent::runs::{Cursor, InputMode, Runs};
 use toolkit_agent::session::{ConversationKey, RunStatus};
 
 /// Serves conversations to pages with the AI SDK.
@@ -110,36 +110,37 @@ async fn answer(
         UiAsk::Decisions(decisions) => answer_decisions(runs, key, decisions).await,
         _ if !user.may_write() => Err(PageError::MayNot("send messages")),
         UiAsk::Inputs(inputs) => {
-            let run = submit(runs, key, inputs, &extras).await?;
-            Ok(message(&run, runs.attach(key, None).await?))
+            let (run, after) = submit(runs, key, inputs, &extras).await?;
+            Ok(message(&run, runs.attach(key, after).await?))
         }
         UiAsk::Again(again) => {
-            let run = submit_again(runs, key, again, &extras).await?;
-            Ok(message(&run, runs.attach(key, None).await?))
+            let (run, after) = submit_again(runs, key, again, &extras).await?;
+            Ok(message(&run, runs.attach(key, after).await?))
         }
     }
 }
 
-/// Submits a message in place of an earlier form of it, or of its answer. Returns the run that answers it.
+/// Submits a message in place of an earlier form of it, or of its answer. Returns the run that answers it, and a place before.
 async fn submit_again(
     runs: &impl Runs,
     key: ConversationKey<'_>,
     again: UiAgain,
     extras: &PageExtras,
-) -> Result<String, PageError> {
+) -> Result<(String, Option<Cursor>), PageError> {
     let UiAgain { input, is_regenerated, run } = again;
     let log = read_log(runs, key).await?;
     let Some((latest, said)) = input_of(&log, &input.id) else {
         return submit(runs, key, vec![input], extras).await;
     };
     if !is_regenerated && *said == input.message {
-        return Ok(latest.to_owned());
+        return Ok((latest.to_owned(), None));
     }
     // The same request has the same run, so that a page may repeat it.
     let next = next_run(run.as_deref().unwrap_or(latest));
     let replaced = input.id.clone();
     let again = input.into_input(extras).with_run(next).with_replaced(replaced);
-    Ok(runs.submit(key, again.with_mode(InputMode::Interrupt)).await?.run)
+    let submitted = runs.submit(key, again.with_mode(InputMode::Interrupt)).await?;
+    Ok((submitted.run, submitted.after))
 }
 
 /// Returns the run that answers a message after this one: `m1`, `m1~2`, `m1~3`.

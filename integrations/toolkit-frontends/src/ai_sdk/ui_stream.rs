@@ -16,7 +16,7 @@ impl PageEncoder for UiEncoder {
 
     fn write(&mut self, update: &RunUpdate) -> Written {
         match self.update(update) {
-            Some(chunks) => Written::Events(text_of(&chunks)),
+            Some(chunks) => Written::Events(text_of(chunks.as_slice())),
             None => Written::Again(String::new(), String::new()),
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn after_decisions(run: &str, updates: RunUpdates, waits: usize, deci
     let mut head = event_text(&encoder.start());
     for (call, by) in decided.earlier {
         let data = json!({"toolCallId": call, "by": by});
-        head.push_str(&event_text(&UiChunk::DataDecided { id: call, data, transient: true }));
+        head.push_str(&event_text(&UiChunk::DataDecided { id: call.into(), data, transient: true }));
     }
     let stream = RunStream::new(encoder, updates, waits, head).with_decided(decided.calls);
     marked(stream.into_response())

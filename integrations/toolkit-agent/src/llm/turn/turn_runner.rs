@@ -155,7 +155,10 @@ impl<'a> TurnRunner<'a> {
         }
         for SteeredInput { number, id, input } in inputs {
             conversation.take_up(&[number]);
-            conversation.steer(input, id);
+            // It may have been submitted again while it was read.
+            if !conversation.has_input(&id.run) {
+                conversation.steer(input, id);
+            }
         }
         self.scope.run.save(conversation).await?;
         self.begin(conversation).await

@@ -4,6 +4,7 @@ use super::{AgEncoder, AgVoice};
 use crate::ag_ui::AgEvent;
 use serde_json::{Value, json};
 use std::mem;
+use std::sync::Arc;
 use toolkit_agent::{RunEvent, RunScope};
 use toolkit_core::ToolResult;
 use toolkit_core::events::ToolEventKind;
@@ -23,7 +24,7 @@ impl AgEncoder {
             index += 1;
         }
         match self.voices.get_mut(index) {
-            Some(voice) if voice.message == message => return &mut self.voices[index],
+            Some(voice) if *voice.message == *message => return &mut self.voices[index],
             Some(voice) => voice.close(events),
             None => {}
         }
@@ -64,16 +65,16 @@ impl AgEncoder {
     }
 
     /// Returns the id of the subagent that writes a message, which begins with its first one.
-    fn subagent(&mut self, message: &str, agent: &str, events: &mut Vec<AgEvent>) -> String {
+    fn subagent(&mut self, message: &str, agent: &str, events: &mut Vec<AgEvent>) -> Arc<str> {
         let path = before(message, '/');
         if let Some(id) = self.subagents.get(path) {
             return id.clone();
         }
-        let id = match self.waits {
-            0 => path.to_owned(),
-            waits => format!("{path}~{waits}"),
+        let id: Arc<str> = match self.waits {
+            0 => path.into(),
+            waits => format!("{path}~{waits}").into(),
         };
-        let parent_tool_call_id = self.calls.contains_key(path).then(|| path.to_owned());
+        let parent_tool_call_id = self.calls.contains_key(path).then(|| Arc::<str>::from(path));
         if let Some(call) = &parent_tool_call_id {
             self.complete_call(call, events);
         }
@@ -96,14 +97,14 @@ impl AgEncoder {
         }
         let parent = before(key, '.');
         events.push(AgEvent::ToolCallStart {
-            tool_call_id: key.to_owned(),
+            tool_call_id: key.into(),
             tool_call_name: call.tool.clone(),
-            parent_message_id: parent.to_owned(),
+            parent_message_id: parent.into(),
             subagent_run_id: call.subagent.clone(),
         });
         let delta = mem::take(&mut call.arguments);
         if !delta.is_empty() {
-            let (tool_call_id, subagent_run_id) = (key.to_owned(), call.subagent.clone());
+            let (tool_call_id, subagent_run_id) = (key.into(), call.subagent.clone());
             events.push(AgEvent::ToolCallArgs { tool_call_id, delta, subagent_run_id });
         }
     }
@@ -113,7 +114,7 @@ impl AgEncoder {
         self.show_call(key, events);
         let Some(call) = self.calls.get_mut(key) else { return };
         if !mem::replace(&mut call.is_complete, true) {
-            let (tool_call_id, subagent_run_id) = (key.to_owned(), call.subagent.clone());
+            let (tool_call_id, subagent_run_id) = (key.into(), call.subagent.clone());
             events.push(AgEvent::ToolCallEnd { tool_call_id, subagent_run_id });
         }
     }
@@ -136,7 +137,7 @@ impl AgEncoder {
         }
         events.push(AgEvent::ToolCallResult {
             message_id: result_id(key),
-            tool_call_id: key.to_owned(),
+            tool_call_id: key.into(),
             content: result.to_text().into_owned(),
             role: "tool".to_owned(),
             subagent_run_id: subagent,
@@ -153,8 +154,8 @@ pub(super) fn before(path: &str, mark: char) -> &str {
 }
 
 /// Returns the id of the message with the result of a call.
-pub(in crate::ag_ui) fn result_id(key: &str) -> String {
-    format!("{key}.result")
+pub(in crate::ag_ui) fn result_id(key: &str) -> Arc<str> {
+    format!("{key}.result").into()
 }
 
 /// Returns the custom event for an event that is no part of a message.

@@ -1,6 +1,7 @@
 //! An agent that writes a message.
 
 use crate::ag_ui::AgEvent;
+use std::sync::Arc;
 use toolkit_agent::{RunEvent, RunOutput, RunScope};
 use toolkit_llm::{AssistantMessage, Message};
 
@@ -14,8 +15,8 @@ pub(super) enum AgPiece {
 #[derive(Debug, Clone)]
 pub(super) struct AgVoice {
     pub(super) within: Vec<RunScope>,
-    pub(super) message: String,
-    pub(super) subagent: Option<String>,
+    pub(super) message: Arc<str>,
+    pub(super) subagent: Option<Arc<str>>,
     /// The text of the message so far, and how many of its bytes the page has.
     pub(super) text: String,
     pub(super) shown: usize,
@@ -25,8 +26,8 @@ pub(super) struct AgVoice {
 }
 
 impl AgVoice {
-    pub(super) fn new(within: &[RunScope], message: &str, subagent: Option<String>) -> Self {
-        let (within, message) = (within.to_vec(), message.to_owned());
+    pub(super) fn new(within: &[RunScope], message: &str, subagent: Option<Arc<str>>) -> Self {
+        let (within, message) = (within.to_vec(), message.into());
         Self {
             within,
             message,
@@ -136,14 +137,13 @@ impl AgVoice {
     }
 
     pub(super) fn close(&mut self, events: &mut Vec<AgEvent>) {
-        let message_id = self.message.clone();
         match self.open.take() {
             Some(AgPiece::Text) => {
-                let subagent_run_id = self.subagent.clone();
+                let (message_id, subagent_run_id) = (self.message.clone(), self.subagent.clone());
                 events.push(AgEvent::TextMessageEnd { message_id, subagent_run_id });
             }
             Some(AgPiece::Reasoning) => {
-                let message_id = reasoning_id(&message_id);
+                let message_id = reasoning_id(&self.message);
                 events.push(AgEvent::ReasoningMessageEnd { message_id: message_id.clone() });
                 events.push(AgEvent::ReasoningEnd { message_id });
             }
@@ -153,6 +153,6 @@ impl AgVoice {
 }
 
 /// Returns the id of the reasoning of a message.
-pub(in crate::ag_ui) fn reasoning_id(message: &str) -> String {
-    format!("{message}.reasoning")
+pub(in crate::ag_ui) fn reasoning_id(message: &str) -> Arc<str> {
+    format!("{message}.reasoning").into()
 }

@@ -23,8 +23,8 @@ impl UiEncoder {
                 known.waits = true;
                 self.complete_call(id, chunks);
                 chunks.push(UiChunk::ToolApprovalRequest {
-                    approval_id: id.clone(),
-                    tool_call_id: id.clone(),
+                    approval_id: id.as_str().into(),
+                    tool_call_id: id.as_str().into(),
                     reason: reason.clone(),
                 });
             } else {

@@ -18,7 +18,7 @@ impl UiEncoder {
         match &result.outcome {
             Ok(output) => {
                 self.approved(key, chunks);
-                let tool_call_id = key.to_owned();
+                let tool_call_id = key.into();
                 let value = shown(output);
                 chunks.push(UiChunk::ToolOutputAvailable { tool_call_id, output: value, preliminary: false });
                 for content in output.content() {
@@ -34,7 +34,7 @@ impl UiEncoder {
 
     fn failure(&mut self, key: &str, error: &ToolError, chunks: &mut Vec<UiChunk>) {
         let waits = self.calls.get(key).is_some_and(|call| call.waits);
-        let tool_call_id = key.to_owned();
+        let tool_call_id = key.into();
         if error.kind() != ErrorKind::Denied || !waits {
             self.approved(key, chunks);
             let error_text = error.message().to_owned();
@@ -45,7 +45,7 @@ impl UiEncoder {
             mem::take(&mut call.waits);
         }
         chunks.push(UiChunk::ToolApprovalResponse {
-            approval_id: key.to_owned(),
+            approval_id: key.into(),
             approved: false,
             reason: Some(error.message().to_owned()),
         });

@@ -1,6 +1,7 @@
 //! The step of a message: one model call.
 
 use crate::ai_sdk::UiChunk;
+use std::sync::Arc;
 use toolkit_agent::runs::Cursor;
 
 /// What a model writes in pieces.
@@ -27,7 +28,7 @@ pub(super) struct UiStep {
     pub(super) first: Option<Cursor>,
     is_open: bool,
     /// What is being written, with the id of the part.
-    part: Option<(Piece, String)>,
+    part: Option<(Piece, Arc<str>)>,
     /// How many parts the message has so far.
     parts: usize,
 }
@@ -69,11 +70,11 @@ impl UiStep {
         });
     }
 
-    fn open_piece(&mut self, kind: Piece, chunks: &mut Vec<UiChunk>) -> String {
+    fn open_piece(&mut self, kind: Piece, chunks: &mut Vec<UiChunk>) -> Arc<str> {
         self.close_piece(chunks);
-        let id = match self.parts {
-            0 => self.message.clone(),
-            number => format!("{}#{number}", self.message),
+        let id: Arc<str> = match self.parts {
+            0 => self.message.as_str().into(),
+            number => format!("{}#{number}", self.message).into(),
         };
         self.parts += 1;
         self.part = Some((kind, id.clone()));
