@@ -75,6 +75,13 @@ const scenes = {
         await page.check();
     },
 
+    async "a typed answer, which was invalid at first"(id) {
+        const page = new Page(id);
+        await page.ask("census");
+        assert.deepStrictEqual(JSON.parse(page.results()[0]), { name: "Rome", population: 2748109 });
+        await page.check();
+    },
+
     async "a failing tool"(id) {
         const page = new Page(id);
         await page.ask("fail");

@@ -92,6 +92,13 @@ const scenes = {
         await page.check();
     },
 
+    async "a typed answer, which was invalid at first"(id) {
+        const page = new Page(id);
+        await page.sendMessage({ text: "census" });
+        assert.deepStrictEqual(page.calls()[0].output, { name: "Rome", population: 2748109 });
+        await page.check();
+    },
+
     async "a failing tool"(id) {
         const page = new Page(id);
         await page.sendMessage({ text: "fail" });

@@ -10,6 +10,7 @@ use toolkit_agent::{Agent, AgentOutput};
 use toolkit_ai::ToolTag;
 use toolkit_ai::middleware::{PermissionRule, Permissions};
 use toolkit_ai::prelude::*;
+use toolkit_llm::model::answer::AnswerMode;
 use toolkit_llm::{
     ChatModel, Message, ModelError, ModelErrorKind, ModelRequest, ModelResponse, ModelRetry, ModelStream,
     StreamEvent,
@@ -41,6 +42,24 @@ fn location() -> Result<String, ToolError> {
     Err(ToolError::question("Where are you?"))
 }
 
+/// What is known of a city.
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+struct City {
+    name: String,
+    population: u32,
+}
+
+/// Ask an agent how many people live in a city.
+///
+/// :param city: The city
+#[tool]
+async fn census(city: String) -> Result<City, Box<dyn Error + Send + Sync>> {
+    let clerk = Agent::builder(scenes(Duration::ZERO)).name("census").build()?;
+    // Its first answer lacks the number, and it is asked again.
+    let answer = clerk.run(format!("count {city}")).typed::<City>().mode(AnswerMode::Text).await?;
+    Ok(answer.value)
+}
+
 /// A model that plays scenes.
 pub(crate) struct Scenes {
     /// The time before each piece of an answer.
@@ -59,7 +78,12 @@ impl Scenes {
             let results: Vec<_> = results.results.iter().map(|result| result.to_text()).collect();
             return text_of(&format!("That is what I know now: {}", results.join(" ")));
         }
+        if messages.last().is_some_and(|last| last.to_text().contains("Answer again")) {
+            return text_of(r#"{"name": "Rome", "population": 2748109}"#);
+        }
         match text.split(' ').next().unwrap_or_default() {
+            "census" => calls(&[("census", r#"{"city": "Rome"}"#)]),
+            "count" => text_of(r#"{"name": "Rome"}"#),
             "pay" => calls(&[("pay", r#"{"invoice": 7}"#)]),
             "twice" => calls(&[("pay", r#"{"invoice": 7}"#), ("pay", r#"{"invoice": 8}"#)]),
             "weather" => calls(&[("forecast", r#"{"city": "Rome"}"#), ("forecast", r#"{"city": "Oslo"}"#)]),
@@ -81,7 +105,7 @@ impl Scenes {
             }
             "slow" => text_of(&"one two three four ".repeat(10)),
             _ => text_of(
-                "Hello. Send me pay, twice, weather, fail, where, both, experts, clerk, block, retry or slow.",
+                "Hello. Send me pay, twice, weather, fail, where, both, experts, clerk, block, retry, census or slow.",
             ),
         }
     }
@@ -144,7 +168,7 @@ pub(crate) fn agent(pause: Duration) -> Result<Agent, Box<dyn Error>> {
     let expert = Agent::builder(scenes(pause)).name("expert").tools(tools![forecast]).build()?;
     let clerk = Agent::builder(scenes(pause)).name("clerk").build()?;
     let mut tools = ToolRegistry::from_tools([expert.to_tool()?])?;
-    tools.register_all(tools![pay, forecast, location])?;
+    tools.register_all(tools![pay, forecast, location, census])?;
     let secrets = Guardrail::new("secrets", |answer: &AgentOutput, _: &GuardContext| {
         if answer.text.contains("password") {
             return Verdict::Block("I do not say that.".to_owned());
