@@ -236,8 +236,8 @@ pub struct Submitted {
     pub is_new: bool,
     /// The run that the input waits for, or that reads it: it works, or its calls wait.
     pub behind: Option<RunStatus>,
-    /// A place before the run: who [attaches](Runs::attach) after it does not hear the conversation so far. `None` if it is
-    /// the first input of the conversation, or is not new.
+    /// A place before the run: who [attaches](Runs::attach) after it does not hear the conversation so far. `None` if the
+    /// conversation is empty, or has the input already.
     pub after: Option<Cursor>,
 }
 

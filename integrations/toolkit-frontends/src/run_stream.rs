@@ -9,6 +9,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 use std::fmt;
 use std::mem;
+use std::slice;
 use std::time::Duration;
 use tokio::time::sleep;
 use toolkit_agent::RunEvent;
@@ -166,9 +167,19 @@ impl<E: PageEncoder> RunStream<E> {
 
 /// Writes an event of a protocol as a server-sent event.
 pub(crate) fn event_text(event: &impl Serialize) -> String {
-    // The events have only JSON values, and texts as keys, which can always be written.
-    let json = serde_json::to_string(event).unwrap_or_default();
-    format!("data: {json}\n\n")
+    events_text(slice::from_ref(event))
+}
+
+/// Writes events of a protocol as server-sent events.
+pub(crate) fn events_text(events: &[impl Serialize]) -> String {
+    let mut text = String::new();
+    for event in events {
+        text.push_str("data: ");
+        // The events have only JSON values, and texts as keys, which can always be written.
+        text.push_str(&serde_json::to_string(event).unwrap_or_default());
+        text.push_str("\n\n");
+    }
+    text
 }
 
 /// Returns a response whose body is sent as it comes.

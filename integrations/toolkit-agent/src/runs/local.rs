@@ -193,7 +193,6 @@ impl Runs for LocalRuns {
         if conversation.has_input(&run) {
             // If the item is gone, it was taken up meanwhile.
             let is_again = store.take(key, number).await? || kept != wanted;
-            let after = if is_again { None } else { after };
             return Ok(Submitted { run, is_new: !is_again, behind, after });
         }
         // Only one of two inputs that came at the same time may begin the run.

@@ -11,7 +11,7 @@ use crate::page_error::PageError;
 use crate::page_log::read_log;
 use crate::page_paths::{Served, User, conversations, stop};
 use crate::page_runs::{PageExtras, decide, pending_of, submit};
-use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text};
+use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text, events_text};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::middleware::from_fn_with_state;
@@ -153,13 +153,13 @@ impl<R: Runs> PageEncoder for AgRun<R> {
                 }
                 self.note(event, cursor);
                 match taken_back {
-                    Some(ended) => Written::Again(text_of(&ended), text),
+                    Some(ended) => Written::Again(events_text(&ended), text),
                     None => Written::Events(text),
                 }
             }
             other => {
                 self.shown.go_back(other.cursor().filter(|_| matches!(other, RunUpdate::Back { .. })));
-                Written::Again(text_of(&self.encoder.go_back(&self.shown)), String::new())
+                Written::Again(events_text(&self.encoder.go_back(&self.shown)), String::new())
             }
         }
     }
@@ -169,7 +169,7 @@ impl<R: Runs> PageEncoder for AgRun<R> {
     }
 
     fn end(&mut self) -> String {
-        text_of(&self.encoder.finish())
+        events_text(&self.encoder.finish())
     }
 
     fn read_again(&self) -> BoxFuture<'static, Option<String>> {
@@ -189,14 +189,6 @@ impl<R: Runs> PageEncoder for AgRun<R> {
         }
         .boxed()
     }
-}
-
-fn text_of(events: &[AgEvent]) -> String {
-    let mut text = String::new();
-    for event in events {
-        text.push_str(&event_text(event));
-    }
-    text
 }
 
 async fn exchange<R: Runs>(
@@ -236,7 +228,7 @@ async fn exchange<R: Runs>(
 fn left(mut head: String, messages: Vec<AgMessage>) -> Response {
     let message = "The conversation has gone on elsewhere. Send the message again.".to_owned();
     let error = AgEvent::RunError { message, code: "history".to_owned() };
-    head.push_str(&text_of(&[AgEvent::MessagesSnapshot { messages }, error]));
+    head.push_str(&events_text(&[AgEvent::MessagesSnapshot { messages }, error]));
     event_response(head.into())
 }
 
@@ -316,6 +308,6 @@ async fn attach<R: Runs>(
         }
     }
     let end = encoder.finish();
-    head.push_str(&text_of(end.last().map(std::slice::from_ref).unwrap_or_default()));
+    head.push_str(&events_text(end.last().map(std::slice::from_ref).unwrap_or_default()));
     Ok(event_response(head.into()))
 }

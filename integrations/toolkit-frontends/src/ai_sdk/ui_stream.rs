@@ -3,7 +3,7 @@
 use super::UiChunk;
 use super::ui_encoder::UiEncoder;
 use crate::page_runs::Decided;
-use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text};
+use crate::run_stream::{PageEncoder, RunStream, Written, event_response, event_text, events_text};
 use axum::response::Response;
 use http::header::{HeaderName, HeaderValue};
 use serde_json::json;
@@ -16,7 +16,7 @@ impl PageEncoder for UiEncoder {
 
     fn write(&mut self, update: &RunUpdate) -> Written {
         match self.update(update) {
-            Some(chunks) => Written::Events(text_of(chunks.as_slice())),
+            Some(chunks) => Written::Events(events_text(chunks.as_slice())),
             None => Written::Again(String::new(), String::new()),
         }
     }
@@ -26,7 +26,7 @@ impl PageEncoder for UiEncoder {
     }
 
     fn end(&mut self) -> String {
-        text_of(&self.finish()) + "data: [DONE]\n\n"
+        events_text(&self.finish()) + "data: [DONE]\n\n"
     }
 }
 
@@ -58,12 +58,4 @@ fn marked(mut response: Response) -> Response {
     let name = HeaderName::from_static("x-vercel-ai-ui-message-stream");
     response.headers_mut().insert(name, HeaderValue::from_static("v1"));
     response
-}
-
-fn text_of(chunks: &[UiChunk]) -> String {
-    let mut text = String::new();
-    for chunk in chunks {
-        text.push_str(&event_text(chunk));
-    }
-    text
 }
